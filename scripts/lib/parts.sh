@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The parts of scripts/test. To add one: a line here, and a function part_<name> below ("-" in a name is "_" there).
+# A part runs in the checkout, in a process of its own, and says what it found with check, run_ctest, run_pytest or skip.
+
+tj_parts() {
+  cat <<'TABLE'
+format        default  clang-format, ruff, shellcheck, licence lines
+build-gcc     default  release build, -Werror
+build-clang   default  release build, -Werror
+unit          default  one stage at a time: null backend, fake compiler
+abi           default  exports, struct layout, headers alone, ELF flags, size
+compile-py    default  the compile side in Python, Triton 3.6 and 3.9
+cpu-py        default  the CPU code generator, Triton 3.6 and 3.9
+integration   default  the whole library, Triton 3.6 and 3.9
+conformance   default  the suite that every backend passes
+asan          default  address and undefined-behaviour sanitizers
+tsan          default  thread sanitizer
+tidy          all      clang-tidy
+bench-smoke   all      the benchmarks start, run and end
+TABLE
+}
+
+# ---- what a part says
+
+# count <passed> <failed> <skipped>
+count() { echo "$1 $2 $3" >>"$TJ_RESULTS/counts"; }
+
+# check <what> <command...>: one test, passed if the command ends with 0.
+check() {
+  local what=$1
+  shift
+  echo "== $what"
+  if "$@"; then
+    count 1 0 0
+  else
+    count 0 1 0
+    echo "$what" >>"$TJ_RESULTS/failures"
+    return 1
+  fi
+}
+
+# skip <why>: one test that cannot run here. It is counted, and the reason is shown.
+skip() {
+  count 0 0 1
+  echo "$*" | tee -a "$TJ_RESULTS/skips"
+}
+
+# count_file <JUnit file> <status of the runner> [prefix]
+count_file() {
+  local counts
+  counts=$(/usr/bin/env python3 "$TJ_ROOT/scripts/lib/count_tests.py" "$1" "$2")
+  head -n 1 <<<"$counts" >>"$TJ_RESULTS/counts"
+  tail -n +2 <<<"$counts" | sed "s/^/${3:-}/" >>"$TJ_RESULTS/failures"
+}
+
+# run_ctest <preset> <label pattern>: the tests of a built preset that carry a label.
+run_ctest() {
+  local preset=$1 label=$2 file=$TJ_RESULTS/ctest.xml
+  rm -f "$file"
+  "${TJ_CTEST_WRAPPER[@]}" ctest --test-dir "build/$preset" -L "^($label)\$" --no-tests=error --output-on-failure \
+    -j "$(jobs_default)" --output-junit "$file" \
+    --test-output-size-passed 4000000 --test-output-size-failed 4000000
+  count_file "$file" $? "$preset: "
+}
+TJ_CTEST_WRAPPER=(env)
+
+# run_pytest <t36 | t39> <path...>
+run_pytest() {
+  local version=$1 python=TJ_VENV_${1^^} file=$TJ_RESULTS/pytest.xml
+  shift
+  python=${!python}/bin/python3
+  rm -f "$file"
+  echo "== pytest, $version: $*"
+  TRITON_JIT_PYTHON=$python TJ_LIBRARY=$TJ_ROOT/build/release/lib/libtriton_jit.so \
+    "$python" -m pytest -q -rfE -p no:cacheprovider --junitxml "$file" "$@"
+  count_file "$file" $? "$version: "
+}
+
+# run_pytest_both <path>: with both Triton versions; a folder that does not exist is a skip.
+run_pytest_both() {
+  if [ -d "$1" ]; then
+    run_pytest t36 "$1"
+    run_pytest t39 "$1"
+  else
+    skip "there is no $1"
+  fi
+}
+
+# built <preset>: builds it if needed. A part that needs a build works on its own; a failed one fails the part.
+built() {
+  local arguments=("-DTJ_TEST_PYTHON_36=$TJ_VENV_T36/bin/python3")
+  # Sanitizers look at our code, which is the same for both: one Triton version is enough.
+  case $1 in
+    asan | tsan) ;;
+    *) arguments+=("-DTJ_TEST_PYTHON_39=$TJ_VENV_T39/bin/python3") ;;
+  esac
+  tj_build "$1" all "${arguments[@]}" && return
+  count 0 1 0
+  echo "the build failed: $1" >>"$TJ_RESULTS/failures"
+  return 1
+}
+
+# ---- the parts
+
+part_format() {
+  local c python
+  mapfile -d '' -t c < <(tj_sources "${TJ_C_PATTERNS[@]}")
+  mapfile -d '' -t python < <(tj_sources '*.py')
+  check "clang-format (./scripts/format repairs it)" "$TJ_VENV_TOOLS/bin/clang-format" --dry-run -Werror "${c[@]}"
+  check ruff "$TJ_VENV_TOOLS/bin/ruff" check --no-cache --config scripts/lib/ruff.toml "${python[@]}"
+  check shellcheck shellcheck scripts/test scripts/demo scripts/format .ci/run scripts/lib/*.sh
+  check "licence lines" tj_all_have_licence
+  return 0
+}
+
+part_build_gcc() { built release && count 1 0 0; }
+part_build_clang() { built clang && count 1 0 0; }
+
+part_unit() { built release && run_ctest release unit; }
+part_abi() { built release && run_ctest release abi; }
+
+part_compile_py() { run_pytest_both tests/compile; }
+part_cpu_py() { run_pytest_both tests/cpu; }
+
+# A folder of C tests that is not there yet is a skip; one that is there must have tests that run.
+ctest_folder() {
+  if [ -d "tests/$1" ]; then
+    built release && run_ctest release "$1"
+  else
+    skip "there is no tests/$1"
+  fi
+}
+
+part_integration() {
+  ctest_folder integration
+  if compgen -G 'tests/integration/test_*.py' >/dev/null; then
+    run_pytest_both tests/integration
+  fi
+}
+
+part_conformance() { ctest_folder conformance; }
+
+part_asan() { built asan && run_ctest asan 'unit|conformance|integration'; }
+
+part_tsan() {
+  # Older ThreadSanitizers cannot map their shadow where the kernel randomises addresses widely.
+  ! setarch -R true 2>/dev/null || TJ_CTEST_WRAPPER=(setarch -R)
+  built tsan && run_ctest tsan 'unit|conformance|integration'
+}
+
+part_tidy() {
+  local file
+  built clang || return
+  # One test a file: the compile commands say which files there are.
+  while IFS= read -r file; do
+    check "clang-tidy ${file#"$TJ_ROOT"/}" clang-tidy --quiet -p build/clang "$file"
+  done < <(python3 -c 'import json, sys
+for entry in json.load(open("build/clang/compile_commands.json")):
+    print(entry["file"])' | grep -v '/build/' | sort -u)
+  return 0
+}
+
+part_bench_smoke() {
+  if [ -d tests/bench ]; then
+    built release && run_ctest release bench
+  else
+    skip "there is no tests/bench"
+  fi
+}
