@@ -12,8 +12,8 @@ add_library(tj_flags INTERFACE)
 target_compile_definitions(tj_flags INTERFACE _GNU_SOURCE)
 target_compile_options(tj_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
-  # The same file in another checkout gives the same bytes.
-  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  # The same file in another checkout gives the same bytes; a debug build keeps the paths that a debugger needs.
+  -f$<IF:$<CONFIG:Debug>,macro,file>-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(TJ_WERROR)
   target_compile_options(tj_flags INTERFACE -Werror)
 endif()
