@@ -26,7 +26,7 @@ set(TJ_TEST_ENVIRONMENT
 function(tj_register_test name program label)
   add_test(NAME ${name} COMMAND ${program})
   set_tests_properties(${name} PROPERTIES
-    LABELS "${label}" TIMEOUT 300 ENVIRONMENT "${TJ_TEST_ENVIRONMENT};${ARGN}")
+    LABELS "${label}" TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT "${TJ_TEST_ENVIRONMENT};${ARGN}")
 endfunction()
 
 # Registers a test program once for every Triton version that is configured, as <name>.t36 and <name>.t39, with
