@@ -14,10 +14,11 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 
-CMOCKA_PASSED = re.compile(r"^\[  PASSED  \] (\d+) test\(s\)", re.MULTILINE)
-CMOCKA_FAILED = re.compile(r"^\[  FAILED  \] (\d+) test\(s\)", re.MULTILINE)
-CMOCKA_SKIPPED = re.compile(r"^\[  SKIPPED \] (\d+) test\(s\)", re.MULTILINE)
-CMOCKA_FAILURE = re.compile(r"^\[  FAILED  \] (?!\d+ test)(\S+)$", re.MULTILINE)
+# CMocka's summary; from 1.1.6 on some lines name the group: "[  FAILED  ] group: 1 test(s), listed below:".
+CMOCKA_PASSED = re.compile(r"^\[  PASSED  \] (?:.*: )?(\d+) test\(s\)", re.MULTILINE)
+CMOCKA_FAILED = re.compile(r"^\[  FAILED  \] (?:.*: )?(\d+) test\(s\)", re.MULTILINE)
+CMOCKA_SKIPPED = re.compile(r"^\[  SKIPPED \] (?:.*: )?(\d+) test\(s\)", re.MULTILINE)
+CMOCKA_FAILURE = re.compile(r"^\[  FAILED  \] (\w+)$", re.MULTILINE)
 
 
 @dataclass
