@@ -16,7 +16,7 @@ integration   default  the whole library, Triton 3.6 and 3.9
 conformance   default  the suite that every backend passes
 asan          default  address and undefined-behaviour sanitizers
 tsan          default  thread sanitizer
-tidy          all      clang-tidy
+tidy          default  clang-tidy
 bench-smoke   all      the benchmarks start, run and end
 TABLE
 }
@@ -104,11 +104,13 @@ built() {
 # ---- the parts
 
 part_format() {
-  local c python
+  local c python ruff
   mapfile -d '' -t c < <(tj_sources "${TJ_C_PATTERNS[@]}")
   mapfile -d '' -t python < <(tj_sources '*.py')
+  ruff=("$TJ_VENV_TOOLS/bin/ruff" --config scripts/lib/ruff.toml)
   check "clang-format (./scripts/format repairs it)" "$TJ_VENV_TOOLS/bin/clang-format" --dry-run -Werror "${c[@]}"
-  check ruff "$TJ_VENV_TOOLS/bin/ruff" check --no-cache --config scripts/lib/ruff.toml "${python[@]}"
+  check "ruff check" "${ruff[@]}" check --no-cache "${python[@]}"
+  check "ruff format (./scripts/format repairs it)" "${ruff[@]}" format --no-cache --check "${python[@]}"
   check shellcheck shellcheck scripts/test scripts/demo scripts/format .ci/run scripts/lib/*.sh
   check "licence lines" tj_all_have_licence
   return 0
@@ -149,15 +151,32 @@ part_tsan() {
   built tsan && run_ctest tsan 'unit|conformance|integration'
 }
 
+# tidy_one <source>: keeps the outcome under the file's name, for part_tidy to count.
+tidy_one() {
+  local outcome=$TJ_RESULTS/tidy/${1//\//_}
+  clang-tidy --quiet -p build/clang "$1" >"$outcome.text" 2>/dev/null
+  echo $? >"$outcome.status"
+}
+export -f tidy_one
+
+tidy_outcome() {
+  cat "$1.text"
+  [ "$(cat "$1.status")" = 0 ]
+}
+
 part_tidy() {
-  local file
+  local files file
   built clang || return
-  # One test a file: the compile commands say which files there are.
-  while IFS= read -r file; do
-    check "clang-tidy ${file#"$TJ_ROOT"/}" clang-tidy --quiet -p build/clang "$file"
-  done < <(python3 -c 'import json, sys
+  mkdir -p "$TJ_RESULTS/tidy"
+  # The compile commands say which files there are; cJSON's lies in the build folder.
+  mapfile -t files < <(python3 -c 'import json
 for entry in json.load(open("build/clang/compile_commands.json")):
-    print(entry["file"])' | grep -v '/build/' | sort -u)
+    print(entry["file"])' | grep -vF "$TJ_ROOT/build/" | sort -u)
+  # shellcheck disable=SC2016
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(jobs_default)" bash -c 'tidy_one "$1"' --
+  for file in "${files[@]}"; do
+    check "clang-tidy ${file#"$TJ_ROOT"/}" tidy_outcome "$TJ_RESULTS/tidy/${file//\//_}"
+  done
   return 0
 }
 

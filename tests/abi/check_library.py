@@ -89,7 +89,9 @@ def elf_flags(library: str, soname: str) -> list[str]:
 def no_cxx(library: str) -> list[str]:
     """No C++ symbol, defined or wanted."""
     names = {line.split()[-1] for line in run("nm", "-a", library).splitlines() if line.split()}
-    return [f"C++ symbol {name}" for name in sorted(names | undefined(library)) if name.startswith(("_Z", "__cxa_throw"))]
+    return [
+        f"C++ symbol {name}" for name in sorted(names | undefined(library)) if name.startswith(("_Z", "__cxa_throw"))
+    ]
 
 
 def guest(library: str) -> list[str]:
