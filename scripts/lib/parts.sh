@@ -6,6 +6,7 @@
 tj_parts() {
   cat <<'TABLE'
 format        default  clang-format, ruff, shellcheck, licence lines
+scripts       default  the scripts' own tests
 build-gcc     default  release build, -Werror
 build-clang   default  release build, -Werror
 unit          default  one stage at a time: null backend, fake compiler
@@ -115,6 +116,8 @@ part_format() {
   check "licence lines" tj_all_have_licence
   return 0
 }
+
+part_scripts() { run_pytest t36 tests/scripts; }
 
 part_build_gcc() { built release && count 1 0 0; }
 part_build_clang() { built clang && count 1 0 0; }
