@@ -146,13 +146,13 @@ part_integration() {
 
 part_conformance() { ctest_folder conformance; }
 
-part_asan() { built asan && run_ctest asan 'unit|conformance|integration'; }
-
-part_tsan() {
-  # Older ThreadSanitizers cannot map their shadow where the kernel randomises addresses widely.
+# Older sanitizers cannot map their shadow memory where the kernel randomises addresses widely.
+sanitized() {
   ! setarch -R true 2>/dev/null || TJ_CTEST_WRAPPER=(setarch -R)
-  built tsan && run_ctest tsan 'unit|conformance|integration'
+  built "$1" && run_ctest "$1" 'unit|conformance|integration'
 }
+part_asan() { sanitized asan; }
+part_tsan() { sanitized tsan; }
 
 # tidy_one <source>: keeps the outcome under the file's name, for part_tidy to count.
 tidy_one() {
