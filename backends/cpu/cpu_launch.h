@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One launch on the CPU, as the files that run it share it. */
+#ifndef TJ_CPU_LAUNCH_H
+#define TJ_CPU_LAUNCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpu/cpu_module.h"
+
+/* The largest grid, in programs; see TJ_CPU_JOB_MAX. */
+#define TJ_CPU_PROGRAMS_MAX ((uint64_t)1 << 50)
+
+/* On the stack of the thread that launches; every thread that takes part sees it. */
+typedef struct tj_cpu_call {
+  tj_cpu_module *module;
+  const void *params;
+  const uint32_t *grid;
+  tj_cpu_host host;
+  /* The first failure. Claimed by one thread, which then writes the rest; read when all
+     threads are through. */
+  _Atomic bool failed;
+  tj_status status;
+  int32_t kind;
+  size_t text_size;
+  char text[512];
+} tj_cpu_call;
+
+/* The vtable's launch. */
+tj_status tj_cpu_launch(void *module, const tj_backend_launch *launch);
+
+/* Runs programs [first, last) on this thread. False: this launch has failed. */
+bool tj_cpu_run_range(tj_cpu_call *call, void *scratch, uint64_t first, uint64_t last);
+
+/* Records a failure of the library's own making, unless there is an earlier one. */
+void tj_cpu_call_fail(tj_cpu_call *call, tj_status status, const char *text);
+
+/* All programs at once, each on a thread of its own. */
+void tj_cpu_run_cooperative(tj_cpu_call *call, void *scratch, uint64_t total);
+
+#endif /* TJ_CPU_LAUNCH_H */
