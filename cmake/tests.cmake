@@ -67,3 +67,13 @@ function(tj_add_conformance_test name)
   target_link_libraries(${target} PRIVATE triton_jit::triton_jit tj_flags tj_cmocka Threads::Threads m ${CMAKE_DL_LIBS})
   tj_register_test_with_triton(${name} ${target} conformance)
 endfunction()
+
+# tj_add_benchmark(<name> <source>...): a program that measures, and with --smoke only shows that it runs. Sees internals.
+function(tj_add_benchmark name)
+  string(REPLACE "." "_" target ${name})
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE triton_jit::static tj_internal tj_flags)
+  add_test(NAME ${name} COMMAND ${target} --smoke)
+  set_tests_properties(${name} PROPERTIES
+    LABELS bench TIMEOUT 120 RUN_SERIAL TRUE SKIP_RETURN_CODE 77 ENVIRONMENT "${TJ_TEST_ENVIRONMENT}")
+endfunction()
