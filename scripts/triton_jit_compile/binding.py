@@ -8,6 +8,7 @@ installed version packs it, so that the artifact's hash is the one a Python call
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,7 +113,9 @@ def _argument(parameter: Any, value: Any) -> tuple[Any, Any]:
     return value, parameter
 
 
-def _refused(api: TritonApi, parameters: list[Any], arguments: dict[str, Any], backend: Any, error: Exception) -> Failure:
+def _refused(
+    api: TritonApi, parameters: list[Any], arguments: dict[str, Any], backend: Any, error: Exception
+) -> Failure:
     """Find the argument that Triton's specialisation refuses and say what it takes."""
     for parameter in parameters:
         if parameter.is_constexpr:
@@ -124,15 +127,15 @@ def _refused(api: TritonApi, parameters: list[Any], arguments: dict[str, Any], b
             kind = type(value).__name__
             hint = ""
             if isinstance(own, TypeError):
-                hint = f"; a run-time parameter takes numbers, bools, None, pointers and tuples of them. " \
-                       f"Annotate '{parameter.name}' with tl.constexpr to pass a {kind}"
+                hint = (
+                    f"; a run-time parameter takes numbers, bools, None, pointers and tuples of them. "
+                    f"Annotate '{parameter.name}' with tl.constexpr to pass a {kind}"
+                )
             return Failure("E_ARGUMENT_TYPE", f"parameter '{parameter.name}': {own}{hint}")
     return Failure("E_ARGUMENT_TYPE", f"triton refuses the arguments: {error}")
 
 
 def _specialise_alone(api: TritonApi, parameter: Any, value: Any, backend: Any) -> None:
-    import inspect
-
     signature = inspect.Signature([inspect.Parameter(parameter.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)])
     api.jit.create_function_from_signature(signature, [parameter], backend)(value)
 

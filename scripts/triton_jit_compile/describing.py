@@ -8,13 +8,13 @@ import platform
 from typing import Any
 
 from . import options
+from .compiling import compile_failure
 from .errors import Failure
 from .output import warn
 from .snapshot import Function
 from .targets import backend_of
 from .triton_api import TritonApi
 from .values import encode
-from .compiling import compile_failure
 
 
 def make_record(api: TritonApi, function: Function, target: Any) -> dict[str, Any]:
@@ -65,7 +65,8 @@ def _check_contradictions(function: Function) -> None:
             stars = "*" if kind is inspect.Parameter.VAR_POSITIONAL else "**"
             raise Failure(
                 "E_UNSUPPORTED_ARGUMENT",
-                f"{where}: '{stars}{parameter.name}' takes any number of arguments; name each parameter, or take a tuple",
+                f"{where}: '{stars}{parameter.name}' takes any number of arguments; "
+                "name each parameter, or take a tuple",
             )
         lists = [
             name

@@ -49,11 +49,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 def last_user_frame(error: BaseException) -> traceback.FrameSummary | None:
     """The innermost frame of ``error`` that lies outside this package and importlib."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(_HIDDEN)
-    ]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_HIDDEN)]
     return frames[-1] if frames else None
 
 
@@ -84,9 +80,7 @@ def from_source_error(error: BaseException, source: str) -> Failure:
                 "put it next to the file, or add its folder to PYTHONPATH"
             )
         return Failure("E_IMPORT", f"{where}: {name}{detail}{line}{hint}", text)
-    return Failure(
-        "E_SOURCE_RAISED", f"{where}: the source raised {name}{detail} while it was loaded{line}", text
-    )
+    return Failure("E_SOURCE_RAISED", f"{where}: the source raised {name}{detail} while it was loaded{line}", text)
 
 
 def _syntax_message(error: SyntaxError, source: str) -> str:

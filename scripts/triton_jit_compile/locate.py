@@ -160,7 +160,9 @@ def _locate_module(module: str) -> Location:
         searched = "".join(f"\n    {entry or '.'}" for entry in sys.path)
         raise Failure("E_SOURCE_NOT_FOUND", f"no module '{module}' (and no such file). Searched:{searched}")
     if spec.origin is None or spec.origin in ("built-in", "frozen", "namespace"):
-        raise Failure("E_SOURCE_NOT_PYTHON", f"module '{module}' has no source file: give the module that holds the kernel")
+        raise Failure(
+            "E_SOURCE_NOT_PYTHON", f"module '{module}' has no source file: give the module that holds the kernel"
+        )
     if not spec.origin.endswith(".py"):
         raise Failure(
             "E_SOURCE_NOT_PYTHON",

@@ -37,10 +37,13 @@ class Capture:
         """Log one text; a log that raises does not fail the request."""
         if self._log is None or not text:
             return
+        inner, _thread.capture = current(), None  # what the callback itself prints is the host's
         try:
             self._log(level, text)
         except BaseException:  # noqa: BLE001 - a host's callback must not change a compile's result
             pass
+        finally:
+            _thread.capture = inner
 
     def write(self, level: int, text: str) -> None:
         """Take printed text; whole lines are logged at once."""
@@ -138,7 +141,9 @@ def _install() -> None:
     before = (sys.stdout, sys.stderr, warnings.showwarning)
     show_before = before[2]
 
-    def showwarning(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
+    def showwarning(
+        message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None
+    ) -> None:
         capture = current()
         if capture is None or file is not None:
             show_before(message, category, filename, lineno, file, line)
@@ -154,7 +159,8 @@ def _install() -> None:
 def _uninstall() -> None:
     """Put back what was there, unless the host has replaced it in the meantime."""
     global _replaced
-    assert _replaced is not None
+    if _replaced is None:
+        return
     out, err, show, our_out, our_err, our_show = _replaced
     _replaced = None
     if sys.stdout is our_out:

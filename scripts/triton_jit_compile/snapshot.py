@@ -54,6 +54,7 @@ class Function:
 _functions: dict[str, Function] = {}
 _latest: dict[tuple[str, str, str, str], str] = {}  # what was asked for -> the id it had last
 _spaces: dict[tuple[str, str, str], ModuleSpace] = {}
+_installed: dict[str, SourceFile] = {}
 
 
 def known(function_id: str) -> Function | None:
@@ -87,6 +88,7 @@ def open_function(api: TritonApi, source: str, name: str, text: bytes | None) ->
         else:
             function = _from_space(api, location, name, _space_for(location, main))
         _latest[asked] = function.id
+        _refresh(function)  # stamps as of now: the function may have come from a snapshot
         return function
 
 
@@ -98,7 +100,9 @@ def recreate(api: TritonApi, function_id: str, serialised: bytes) -> Function:
             return function
         location, name, files = _parse(serialised)
         if make_id(location.path, name, files) != function_id:
-            raise Failure("E_INTERNAL", f"the snapshot sent for function {function_id} is another function's or damaged")
+            raise Failure(
+                "E_INTERNAL", f"the snapshot sent for function {function_id} is another function's or damaged"
+            )
         key = _space_key(location)
         space = _spaces.get(key)
         if space is None or not space.accepts(files):
@@ -145,6 +149,9 @@ def _refresh(function: Function) -> bool:
     fresh = {}
     for name, file in function.files.items():
         now = source_files.reread(file)
+        if now is None and file.path in _installed:
+            warn(f"{file.path} changed after it was imported; its old version stays in use until a restart")
+            now = file
         if now is None:
             return False
         fresh[name] = now
@@ -225,9 +232,7 @@ def _from_space(
         files = space.closure(location.module)
         files.update(_installed_files(api, jit, files))
         function_id = make_id(location.path, name, files)
-    return _functions.setdefault(
-        function_id, Function(function_id, name, location, module.__name__, jit, tuned, files)
-    )
+    return _functions.setdefault(function_id, Function(function_id, name, location, module.__name__, jit, tuned, files))
 
 
 def _from_installed(api: TritonApi, location: Location, name: str) -> Function:
@@ -237,25 +242,13 @@ def _from_installed(api: TritonApi, location: Location, name: str) -> Function:
         jit, tuned = find_function(api, module, name, location.path)
     except Failure:
         raise
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001 - as in _from_space
         raise from_source_error(error, location.path) from error
     files = _installed_files(api, jit, {})
-    if location.module not in files:
-        files[location.module] = source_files.read_source(
-            location.module, location.path, location.path.endswith("__init__.py")
-        )
+    main = _installed_file(location.module, location.path)
+    files.setdefault(main.module, main)
     function_id = make_id(location.path, name, files)
-    before = _functions.get(function_id)
-    if before is not None:
-        return before
-    stale = [fid for fid in _latest.values() if (f := _functions.get(fid)) and f.jit is jit]
-    if stale:
-        # the interpreter imports an installed package once: what is loaded is still the old code
-        warn(f"{location.path} changed after it was imported; the old version stays in use until a restart")
-        return _functions[stale[0]]
-    return _functions.setdefault(
-        function_id, Function(function_id, name, location, module.__name__, jit, tuned, files)
-    )
+    return _functions.setdefault(function_id, Function(function_id, name, location, module.__name__, jit, tuned, files))
 
 
 def _installed_files(api: TritonApi, jit: Any, have: dict[str, SourceFile]) -> dict[str, SourceFile]:
@@ -267,7 +260,18 @@ def _installed_files(api: TritonApi, jit: Any, have: dict[str, SourceFile]) -> d
         if path in paths or (module is not None and is_private(module)) or not is_installed(path):
             continue
         try:
-            files[module_name] = source_files.read_source(module_name, path, path.endswith("__init__.py"))
+            files[module_name] = _installed_file(module_name, path)
         except OSError:
             continue
     return files
+
+
+def _installed_file(module: str, path: str) -> SourceFile:
+    """A file of an installed package as it was when it was first looked at.
+
+    The interpreter imports an installed package once, so later content is not what runs.
+    """
+    file = _installed.get(path)
+    if file is None:
+        file = _installed[path] = source_files.read_source(module, path, path.endswith("__init__.py"))
+    return file

@@ -7,8 +7,9 @@ come from the space, everything else from the interpreter's own import. So an ed
 space while functions of the old one keep their code, two files with one name do not meet, and no
 file can shadow a real module.
 
-In ``sys.modules`` the modules of a loose file sit under names that nobody else uses; those of a
-package sit under their real names unless the host has its own module there.
+In ``sys.modules`` the modules of a loose file sit under names that nobody else uses. Those of a
+package sit under their real names, unless the host has its own module there or the interpreter
+would find another package of that name.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from __future__ import annotations
 import builtins
 import hashlib
 import importlib
-import importlib.machinery
+import importlib.util
 import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any
 
@@ -59,14 +61,14 @@ class ModuleSpace:
         self._imports: dict[str, set[str]] = {}
         self._public: dict[str, str] = {}  # internal name -> the name user code knows
         self._ordinary: dict[str, bool] = {}  # top-level name -> left to the interpreter
-        self._prefix = "" if location.kind in ("package", "installed") else self._unique_prefix()
+        self._prefix = "" if _may_have_real_names(location) else self._unique_prefix()
         self._stem = os.path.splitext(os.path.basename(location.path))[0] if location.kind == "file" else ""
         self.used = False  # a function came of it
         self._builtins = dict(vars(builtins))
         self._builtins["__import__"] = self._import
 
     def _unique_prefix(self) -> str:
-        main = self.pinned.get(MAIN)
+        main = self.pinned.get(self.location.module)
         content = main.sha256 if main is not None else ""
         digest = hashlib.sha256(f"{self.location.path}\0{content}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
         prefix, number = f"{_PREFIX}{digest}", 1
@@ -120,9 +122,6 @@ class ModuleSpace:
                 return self.modules[name]
             found = self._find(name, parent)
             if found is None:
-                if parent is not None and _owner(parent) is not None:
-                    what = "" if hasattr(parent, "__path__") else f"; '{parent_name}' is not a package"
-                    raise ModuleNotFoundError(f"No module named {name!r}{what}", name=name)
                 if name == self._stem and MAIN in self.modules and find_spec(name, None, skip=_bridge) is None:
                     return self.modules[MAIN]  # a neighbour that imports the kernel's own file
                 return importlib.import_module(name)
@@ -131,24 +130,27 @@ class ModuleSpace:
                 setattr(parent, child, module)
             return module
 
-    def _find(self, name: str, parent: ModuleType | None) -> SourceFile | importlib.machinery.ModuleSpec | None:
-        """The private source of a module; None if it is not the space's to load."""
+    def _find(self, name: str, parent: ModuleType | None) -> SourceFile | ModuleSpec | None:
+        """The private source of a module; None if the interpreter's own import is to find it."""
         if name in self.pinned:
             return self.pinned[name]
         if parent is None:
             if self._is_ordinary(name):
                 return None
             spec = self._find_top(name)
-        elif _owner(parent) is None or not hasattr(parent, "__path__"):
+        elif _owner(parent) is None:
             return None
+        elif not hasattr(parent, "__path__"):
+            raise ModuleNotFoundError(
+                f"No module named {name!r}; {name.rpartition('.')[0]!r} is not a package", name=name
+            )
         else:
-            spec = importlib.machinery.PathFinder.find_spec(name, list(parent.__path__))
+            spec = PathFinder.find_spec(name, list(parent.__path__))
         if spec is None:
-            return importlib.machinery.ModuleSpec(name, None, is_package=True) if self._is_pinned_parent(name) else None
-        return self._read(name, spec)
-
-    def _read(self, name: str, spec: importlib.machinery.ModuleSpec) -> SourceFile | importlib.machinery.ModuleSpec | None:
-        if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and spec.origin:
+            if self._is_pinned_parent(name):
+                return ModuleSpec(name, None, is_package=True)
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        if isinstance(spec.loader, SourceFileLoader) and spec.origin:
             path = os.path.realpath(spec.origin)
             if is_installed(path):
                 return None
@@ -171,24 +173,31 @@ class ModuleSpace:
         spec = self._find_top(top)
         if spec is None:
             return top != self._stem and not self._is_pinned_parent(top)
-        if isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+        if isinstance(spec.loader, SourceFileLoader):
             return is_installed(spec.origin or "")
-        if spec.submodule_search_locations is not None:  # a namespace package: private if part of it is the user's
+        if _is_namespace(spec):  # a namespace package: private if part of it is the user's
             return all(is_installed(os.path.join(folder, "x")) for folder in spec.submodule_search_locations)
         # bytecode or an extension module: private only when it is a neighbour that nobody else finds
         return find_spec(top, None, skip=_bridge) is not None
 
-    def _find_top(self, name: str) -> importlib.machinery.ModuleSpec | None:
+    def _find_top(self, name: str) -> ModuleSpec | None:
         """A top-level module: next to the file first, as for a script, then as the interpreter would."""
-        location = self.location
-        if location.folder:
-            spec = importlib.machinery.PathFinder.find_spec(name, [location.folder])
-            if spec is not None and not (location.kind == "file" and _is_file(spec, location.path)):
-                return spec
+        near = None
+        if self.location.folder:
+            near = PathFinder.find_spec(name, [self.location.folder])
+            if near is not None and not self._is_main(near) and not _is_namespace(near):
+                return near
         spec = find_spec(name, None, skip=_bridge)
-        if spec is not None and location.kind == "file" and _is_file(spec, location.path):
-            return None
-        return spec
+        if spec is not None and not self._is_main(spec):
+            return spec
+        # a folder without __init__.py counts only where nothing else has the name
+        return near if near is not None and _is_namespace(near) else None
+
+    def _is_main(self, spec: ModuleSpec) -> bool:
+        """True for the loose file itself: json.py that imports json wants the other one."""
+        return (
+            self.location.kind == "file" and bool(spec.origin) and os.path.realpath(spec.origin) == self.location.path
+        )
 
     def internal_name(self, name: str) -> str:
         """The module's ``__name__`` and its key in ``sys.modules``."""
@@ -196,7 +205,7 @@ class ModuleSpace:
             return name
         return self._prefix if name == MAIN else f"{self._prefix}.{name}"
 
-    def _create(self, name: str, found: SourceFile | importlib.machinery.ModuleSpec) -> ModuleType:
+    def _create(self, name: str, found: SourceFile | ModuleSpec) -> ModuleType:
         internal = self.internal_name(name)
         if isinstance(found, SourceFile):
             return self._execute(name, internal, found)
@@ -210,7 +219,7 @@ class ModuleSpace:
                 raise
             return module
         module = ModuleType(internal)
-        spec = importlib.machinery.ModuleSpec(internal, SpaceLoader(self, None), is_package=True)
+        spec = ModuleSpec(internal, SpaceLoader(self, None), is_package=True)
         module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, internal
         module.__path__ = list(found.submodule_search_locations)
         self._public[internal] = name
@@ -221,9 +230,7 @@ class ModuleSpace:
     def _execute(self, name: str, internal: str, source: SourceFile) -> ModuleType:
         code = source_files.compile_source(source)
         module = ModuleType(internal)
-        spec = importlib.machinery.ModuleSpec(
-            internal, SpaceLoader(self, source), origin=source.path, is_package=source.package
-        )
+        spec = ModuleSpec(internal, SpaceLoader(self, source), origin=source.path, is_package=source.package)
         spec.has_location = source.on_disk
         module.__spec__, module.__loader__, module.__file__ = spec, spec.loader, source.path
         if source.package:
@@ -335,17 +342,36 @@ class ModuleSpace:
         """The private module for a name that user code gave to ``importlib``; None: not ours."""
         if self._prefix and fullname.startswith(self._prefix + "."):
             return self.load(fullname[len(self._prefix) + 1 :])
-        top = fullname.partition(".")[0]
-        if top in self.modules:
+        top, _, rest = fullname.partition(".")
+        if rest:
+            parent = self.modules.get(fullname.rpartition(".")[0])
+            if parent is None or _owner(parent) is None or self._find(fullname, parent) is None:
+                return None
             return self.load(fullname)
-        folder = self.location.folder
-        if not folder or "." in fullname or self._is_ordinary(top):
+        if not self.location.folder or self._is_ordinary(top):
             return None
         return self.load(fullname) if find_spec(fullname, None, skip=_bridge) is None else None
 
 
-def _is_file(spec: importlib.machinery.ModuleSpec, path: str) -> bool:
-    return bool(spec.origin) and os.path.realpath(spec.origin) == path
+def _may_have_real_names(location: Location) -> bool:
+    """True if no other module that the interpreter finds has the name of the location's package."""
+    if location.kind == "installed":
+        return True
+    if location.kind != "package":
+        return False
+    top = location.module.partition(".")[0]
+    if top in sys.modules:  # checked already: it is the same package
+        return True
+    if top in sys.stdlib_module_names:
+        return False
+    spec = find_spec(top, None, skip=_bridge)
+    if spec is None or _is_namespace(spec):
+        return True
+    return os.path.realpath(spec.origin or "").startswith(os.path.join(location.folder, top))
+
+
+def _is_namespace(spec: ModuleSpec) -> bool:
+    return spec.origin is None and spec.submodule_search_locations is not None
 
 
 def _owner(module: ModuleType) -> ModuleSpace | None:
@@ -367,14 +393,14 @@ class _Bridge:
         self.thread = 0
         self.names: list[str] = []
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if self.space is None or threading.get_ident() != self.thread:
             return None
         module = self.space.bridge(fullname)
         if module is None:
             return None
         self.names.append(fullname)
-        return importlib.machinery.ModuleSpec(fullname, _Adopt(module))
+        return ModuleSpec(fullname, _Adopt(module))
 
 
 class _Adopt:
@@ -384,7 +410,7 @@ class _Adopt:
         self._module = module
         self._spec = module.__spec__
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -406,9 +432,10 @@ def loading(space: ModuleSpace) -> Iterator[None]:
         try:
             yield
         finally:
-            for name in _bridge.names:
-                if not (_owner_name(name, space)):
-                    sys.modules.pop(name, None)
+            for name in _bridge.names:  # names that only user code of this space knows
+                module = sys.modules.get(name)
+                if module is not None and module.__name__ != name:
+                    del sys.modules[name]
             _bridge.space, _bridge.thread, _bridge.names = outer
             if outer[0] is None and _bridge in sys.meta_path:
                 sys.meta_path.remove(_bridge)
@@ -416,8 +443,3 @@ def loading(space: ModuleSpace) -> Iterator[None]:
                 sys.path[:] = path
             for file in space.files.values():
                 source_files.show_to_inspect(file, pinned=False)
-
-
-def _owner_name(name: str, space: ModuleSpace) -> bool:
-    module = sys.modules.get(name)
-    return module is not None and module.__name__ == name

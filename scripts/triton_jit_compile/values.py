@@ -94,9 +94,7 @@ def _safe_repr(value: Any) -> str:
 
 def _dtypes(api: TritonApi) -> dict[str, Any]:
     """Triton's scalar dtypes by name; ``u1`` and ``i1`` are both its boolean."""
-    found = {
-        str(value): value for value in vars(api.language).values() if type(value) is api.language.dtype
-    }
+    found = {str(value): value for value in vars(api.language).values() if type(value) is api.language.dtype}
     for alias in ("u1", "i1"):
         found.setdefault(alias, api.language.int1)
     return found
