@@ -35,25 +35,25 @@ typedef struct tj_function tj_function;
 typedef uint16_t tj_dtype;
 enum {
   TJ_DTYPE_NONE = 0,
-  TJ_U1 = 1,       /* u1: one byte in memory, 0 or 1 (torch.bool) */
-  TJ_I8 = 2,       /* i8 */
-  TJ_I16 = 3,      /* i16 */
-  TJ_I32 = 4,      /* i32 */
-  TJ_I64 = 5,      /* i64 */
-  TJ_U8 = 6,       /* u8 */
-  TJ_U16 = 7,      /* u16 */
-  TJ_U32 = 8,      /* u32 */
-  TJ_U64 = 9,      /* u64 */
-  TJ_FP16 = 10,    /* fp16 */
-  TJ_BF16 = 11,    /* bf16 */
-  TJ_FP32 = 12,    /* fp32 */
-  TJ_FP64 = 13,    /* fp64 */
-  TJ_FP8E4NV = 14, /* fp8e4nv, torch.float8_e4m3fn */
-  TJ_FP8E5 = 15,   /* fp8e5, torch.float8_e5m2 */
-  TJ_FP8E4B8 = 16, /* fp8e4b8, torch.float8_e4m3fnuz */
+  TJ_U1 = 1,        /* u1: one byte in memory, 0 or 1 (torch.bool) */
+  TJ_I8 = 2,        /* i8 */
+  TJ_I16 = 3,       /* i16 */
+  TJ_I32 = 4,       /* i32 */
+  TJ_I64 = 5,       /* i64 */
+  TJ_U8 = 6,        /* u8 */
+  TJ_U16 = 7,       /* u16 */
+  TJ_U32 = 8,       /* u32 */
+  TJ_U64 = 9,       /* u64 */
+  TJ_FP16 = 10,     /* fp16 */
+  TJ_BF16 = 11,     /* bf16 */
+  TJ_FP32 = 12,     /* fp32 */
+  TJ_FP64 = 13,     /* fp64 */
+  TJ_FP8E4NV = 14,  /* fp8e4nv, torch.float8_e4m3fn */
+  TJ_FP8E5 = 15,    /* fp8e5, torch.float8_e5m2 */
+  TJ_FP8E4B8 = 16,  /* fp8e4b8, torch.float8_e4m3fnuz */
   TJ_FP8E5B16 = 17, /* fp8e5b16, torch.float8_e5m2fnuz */
   TJ_FP8E4B15 = 18, /* fp8e4b15 */
-  TJ_VOID = 19     /* void: only as what a pointer points to */
+  TJ_VOID = 19      /* void: only as what a pointer points to */
 };
 
 /*
@@ -122,8 +122,8 @@ typedef struct tj_buffer {
   tj_dtype dtype;
   uint16_t reserved; /* 0 */
   void *ptr;
-  uint64_t size;  /* bytes */
-  int32_t device; /* ordinal, -1 for not said */
+  uint64_t size;     /* bytes */
+  int32_t device;    /* ordinal, -1 for not said */
   int32_t reserved2; /* 0 */
 } tj_buffer;
 

@@ -63,7 +63,7 @@ typedef struct tj_function_desc {
 } tj_function_desc;
 
 #define TJ_FUNCTION_DESC_INIT \
-  {(uint32_t)sizeof(tj_function_desc), 0, NULL, NULL, NULL, NULL, 0, 0, 0, NULL}
+  { (uint32_t)sizeof(tj_function_desc), 0, NULL, NULL, NULL, NULL, 0, 0, 0, NULL }
 
 /*
  * The function `name` of `source`: a path ("ops/add.py"), or a dotted module that
@@ -126,7 +126,7 @@ typedef struct tj_function_info {
   uint32_t struct_size; /* in: sizeof(tj_function_info) */
   uint32_t n_params;
   const char *name;
-  const char *source;    /* real path */
+  const char *source; /* real path */
   const char *backend;
   const char *cache_key; /* Triton's cache_key of the function, hexadecimal */
   const char *triton;    /* version of Triton that read it */
@@ -148,7 +148,8 @@ typedef struct tj_target {
   const char *arch;     /* "90", "gfx942", "native"... */
 } tj_target;
 
-#define TJ_TARGET_INIT {(uint32_t)sizeof(tj_target), 0, NULL, NULL}
+#define TJ_TARGET_INIT \
+  { (uint32_t)sizeof(tj_target), 0, NULL, NULL }
 
 /*
  * Computes the grid of a call from its arguments (tj_bound_*): fills out_grid and
@@ -163,14 +164,14 @@ enum {
 };
 
 typedef struct tj_launch {
-  uint32_t struct_size;    /* sizeof(tj_launch) */
-  uint32_t flags;          /* TJ_LAUNCH_* */
-  int32_t device;          /* ordinal; -1: the backend's current device */
-  uint32_t num_warps;      /* a power of two; 0: Triton's default */
-  void *stream;            /* always explicit, never ambient; NULL: the backend's default stream */
-  uint32_t grid[3];        /* programs; a zero in any of them launches nothing */
-  uint32_t num_stages;     /* 0: Triton's default */
-  tj_grid_fn grid_fn;      /* if set, it replaces `grid` */
+  uint32_t struct_size; /* sizeof(tj_launch) */
+  uint32_t flags;       /* TJ_LAUNCH_* */
+  int32_t device;       /* ordinal; -1: the backend's current device */
+  uint32_t num_warps;   /* a power of two; 0: Triton's default */
+  void *stream;         /* always explicit, never ambient; NULL: the backend's default stream */
+  uint32_t grid[3];     /* programs; a zero in any of them launches nothing */
+  uint32_t num_stages;  /* 0: Triton's default */
+  tj_grid_fn grid_fn;   /* if set, it replaces `grid` */
   void *grid_user;
   uint32_t num_ctas;       /* 0: Triton's default, 1 */
   uint32_t options;        /* of tj_options_intern; 0: the function's own */
@@ -180,9 +181,8 @@ typedef struct tj_launch {
 } tj_launch;
 
 /* One program on the current device, default stream and options. */
-#define TJ_LAUNCH_INIT                                                                      \
-  {(uint32_t)sizeof(tj_launch), 0, -1, 0, NULL, {1, 1, 1}, 0, NULL, NULL, 0, 0, NULL, NULL, \
-   NULL}
+#define TJ_LAUNCH_INIT \
+  { (uint32_t)sizeof(tj_launch), 0, -1, 0, NULL, {1, 1, 1}, 0, NULL, NULL, 0, 0, NULL, NULL, NULL }
 
 /* TJ_LAUNCH_INIT with a grid, as a value. */
 static inline tj_launch tj_launch_grid(uint32_t x, uint32_t y, uint32_t z) {
@@ -247,7 +247,9 @@ TJ_API tj_status tj_function_is_prepared(tj_function *fn, const tj_launch *launc
  * included; if their types and classes are not those of the variant nothing is launched
  * and the status is TJ_E_VARIANT, naming the first parameter that differs. With
  * TJ_LAUNCH_UNCHECKED the comparison is left out, and arguments of another variant are
- * undefined behaviour. Loads the variant on a device where it is not loaded yet.
+ * undefined behaviour. Loads the variant on a device where it is not loaded yet; a device
+ * of another target is TJ_E_TARGET. num_warps, num_stages, num_ctas and options are those
+ * of the variant; launch's are not looked at.
  *
  * Errors: as tj_function_call, less the compile errors. Thread-safe. Since 0.1.
  */
@@ -278,21 +280,21 @@ TJ_API const tj_launch *tj_bound_launch(const tj_bound *bound);
 
 /* All texts are owned by the kernel and live as long as the process. */
 typedef struct tj_kernel_info {
-  uint32_t struct_size;  /* in: sizeof(tj_kernel_info) */
-  uint32_t num_warps;    /* from the artifact: may exceed what was asked for */
-  uint32_t warp_size;    /* threads */
+  uint32_t struct_size; /* in: sizeof(tj_kernel_info) */
+  uint32_t num_warps;   /* from the artifact: may exceed what was asked for */
+  uint32_t warp_size;   /* threads */
   uint32_t num_stages;
   uint32_t num_ctas;
-  uint32_t shared;       /* bytes of dynamic shared memory */
-  uint32_t n_params;     /* run-time parameters of the compiled kernel, hidden ones apart */
-  uint32_t params_size;  /* bytes of them, packed with natural alignment */
-  const char *name;      /* symbol in the artifact */
-  const char *hash;      /* Triton's: the name of its cache entry */
-  const char *backend;   /* ours */
-  const char *arch;      /* of the target */
-  const char *types;     /* of the run-time parameters: "*fp32,*fp32,i32" */
-  const char *variant;   /* what chose it, readable: "x=*fp32:16 n=i32:16 BLOCK=1024" */
-  const char *metadata;  /* Triton's metadata, JSON */
+  uint32_t shared;      /* bytes of dynamic shared memory */
+  uint32_t n_params;    /* run-time parameters of the compiled kernel, hidden ones apart */
+  uint32_t params_size; /* bytes of them, packed with natural alignment */
+  const char *name;     /* symbol in the artifact */
+  const char *hash;     /* Triton's: the name of its cache entry */
+  const char *backend;  /* ours */
+  const char *arch;     /* of the target */
+  const char *types;    /* of the run-time parameters: "*fp32,*fp32,i32" */
+  const char *variant;  /* what chose it, readable: "x=*fp32:16 n=i32:16 BLOCK=1024" */
+  const char *metadata; /* Triton's metadata, JSON */
   tj_function *function;
 } tj_kernel_info;
 

@@ -40,7 +40,8 @@ typedef struct tj_compiler_options {
   const char *scripts;  /* folder of our scripts; NULL: TRITON_JIT_SCRIPTS, else found */
 } tj_compiler_options;
 
-#define TJ_COMPILER_OPTIONS_INIT {(uint32_t)sizeof(tj_compiler_options), 0, NULL, NULL}
+#define TJ_COMPILER_OPTIONS_INIT \
+  { (uint32_t)sizeof(tj_compiler_options), 0, NULL, NULL }
 
 /*
  * Chooses the compiler; before the first one is needed (the first tj_function_get).
@@ -117,7 +118,8 @@ typedef struct tj_hooks {
   tj_hook_fn unload;  /* after an unload */
 } tj_hooks;
 
-#define TJ_HOOKS_INIT {(uint32_t)sizeof(tj_hooks), 0, NULL, NULL, NULL, NULL, NULL, NULL}
+#define TJ_HOOKS_INIT \
+  { (uint32_t)sizeof(tj_hooks), 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /*
  * Sets the hooks of the process, or clears them (NULL). Copied. All threads see the
@@ -144,7 +146,8 @@ typedef struct tj_stats {
   uint64_t wait_ns;    /* time spent waiting for another thread's compile */
 } tj_stats;
 
-#define TJ_STATS_INIT {(uint32_t)sizeof(tj_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define TJ_STATS_INIT \
+  { (uint32_t)sizeof(tj_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /*
  * Sums over the process. Counts of calls in flight may be missing. Errors: TJ_E_NULL,

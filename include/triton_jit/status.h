@@ -30,68 +30,68 @@ typedef int32_t tj_status;
  * 1 use of this interface, 20 arguments, 40 kernel source, 60 compile, 80 tools and
  * files of the machine, 100 backends and devices. 1000 and up are for plugins.
  */
-#define TJ_STATUS_MAP(X)                                                                      \
-  X(OK, 0, "success")                                                                         \
-  /* use of this interface */                                                                 \
-  X(E_NULL, 1, "a required pointer is null")                                                  \
-  X(E_STRUCT_SIZE, 2, "struct_size is not one that this library knows")                       \
-  X(E_INVALID, 3, "invalid value")                                                            \
-  X(E_NOT_SUPPORTED, 4, "not supported yet")                                                  \
-  X(E_OUT_OF_MEMORY, 5, "out of memory")                                                      \
-  X(E_INTERNAL, 6, "internal error")                                                          \
-  X(E_RECURSION, 7, "a compile waits for itself")                                             \
-  X(E_FROZEN, 8, "no compile is allowed any more")                                            \
-  X(E_BUSY, 9, "in use")                                                                      \
-  /* arguments */                                                                             \
-  X(E_TOO_FEW_ARGUMENTS, 20, "a parameter got no argument")                                   \
-  X(E_TOO_MANY_ARGUMENTS, 21, "more arguments than parameters")                               \
-  X(E_UNSUPPORTED_ARGUMENT, 22, "an argument that Triton cannot specialise")                  \
-  X(E_ARGUMENT_TYPE, 23, "an argument of the wrong kind for its parameter")                   \
-  X(E_ARGUMENT_RANGE, 24, "an argument out of the range of its type")                         \
-  X(E_CONSTEXPR_MISSING, 25, "a constexpr parameter got no value")                            \
-  X(E_NO_SUCH_PARAMETER, 26, "no parameter of that name or index")                            \
-  X(E_DUPLICATE_ARGUMENT, 27, "a parameter got two arguments")                                \
-  X(E_UNKNOWN_OPTION, 28, "the backend has no such compile option")                           \
-  X(E_OPTION_VALUE, 29, "a compile option has a value it cannot have")                        \
-  X(E_NEEDS_CONFIG, 30, "a tuned parameter got no value")                                     \
-  X(E_VARIANT, 31, "the arguments belong to another variant of the kernel")                   \
-  X(E_GRID, 32, "the grid is too large")                                                      \
-  X(E_GRID_FN, 33, "the grid callback failed")                                                \
-  X(E_DEVICE_MISMATCH, 34, "a tensor lives on another kind of device")                        \
-  /* kernel source */                                                                         \
-  X(E_SOURCE_NOT_FOUND, 40, "the source file or module cannot be read")                       \
-  X(E_SOURCE_NOT_PYTHON, 41, "the source is not Python text")                                 \
-  X(E_SYNTAX, 42, "the source has a syntax error")                                            \
-  X(E_IMPORT, 43, "the source imports something that is not there")                           \
-  X(E_SOURCE_RAISED, 44, "the source raised an exception while it was imported")              \
-  X(E_KERNEL_NOT_FOUND, 45, "the source has no such kernel")                                  \
-  X(E_NOT_JIT, 46, "the name is not a @triton.jit function")                                  \
-  X(E_MODULE_CONFLICT, 47, "another file is already loaded under that module name")           \
-  X(E_CONTRADICTION, 48, "the kernel's declaration contradicts itself")                       \
-  X(E_INTERPRETED, 49, "Triton runs as an interpreter (TRITON_INTERPRET)")                    \
-  /* compile */                                                                               \
-  X(E_COMPILE, 60, "the kernel does not compile")                                             \
-  X(E_COMPILER_DIED, 61, "the compiler process died")                                         \
-  /* tools and files of the machine */                                                        \
-  X(E_NO_PYTHON, 80, "no usable Python")                                                      \
-  X(E_PYTHON_MISMATCH, 81, "another Python than the one asked for is in the process")         \
-  X(E_PYTHON_FINALIZED, 82, "the host has finalised Python")                                  \
-  X(E_NO_TRITON, 83, "Triton is not installed")                                               \
-  X(E_TRITON_VERSION, 84, "this version of Triton is not supported")                          \
-  X(E_NO_XDSL, 85, "xdsl is not installed")                                                   \
-  X(E_NO_C_COMPILER, 86, "no C compiler")                                                     \
-  X(E_C_COMPILER, 87, "the C compiler failed")                                                \
-  X(E_IO, 88, "a file or folder cannot be used")                                              \
-  X(E_NO_SCRIPTS, 89, "the library's scripts are not found")                                  \
-  /* backends and devices */                                                                  \
-  X(E_UNKNOWN_BACKEND, 100, "no backend of that name")                                        \
-  X(E_BACKEND_UNAVAILABLE, 101, "the backend cannot be used on this machine")                 \
-  X(E_DEVICE, 102, "no such device")                                                          \
-  X(E_TARGET, 103, "the artifact is for another target")                                      \
-  X(E_LOAD, 104, "the artifact does not load")                                                \
-  X(E_LAUNCH, 105, "the launch failed")                                                       \
-  X(E_OUT_OF_RESOURCES, 106, "the kernel needs more than the device has")                     \
-  X(E_KERNEL_ASSERT, 107, "a device_assert failed in the kernel")                             \
+#define TJ_STATUS_MAP(X)                                                              \
+  X(OK, 0, "success")                                                                 \
+  /* use of this interface */                                                         \
+  X(E_NULL, 1, "a required pointer is null")                                          \
+  X(E_STRUCT_SIZE, 2, "struct_size is not one that this library knows")               \
+  X(E_INVALID, 3, "invalid value")                                                    \
+  X(E_NOT_SUPPORTED, 4, "not supported yet")                                          \
+  X(E_OUT_OF_MEMORY, 5, "out of memory")                                              \
+  X(E_INTERNAL, 6, "internal error")                                                  \
+  X(E_RECURSION, 7, "a compile waits for itself")                                     \
+  X(E_FROZEN, 8, "no compile is allowed any more")                                    \
+  X(E_BUSY, 9, "in use")                                                              \
+  /* arguments */                                                                     \
+  X(E_TOO_FEW_ARGUMENTS, 20, "a parameter got no argument")                           \
+  X(E_TOO_MANY_ARGUMENTS, 21, "more arguments than parameters")                       \
+  X(E_UNSUPPORTED_ARGUMENT, 22, "an argument that Triton cannot specialise")          \
+  X(E_ARGUMENT_TYPE, 23, "an argument of the wrong kind for its parameter")           \
+  X(E_ARGUMENT_RANGE, 24, "an argument out of the range of its type")                 \
+  X(E_CONSTEXPR_MISSING, 25, "a constexpr parameter got no value")                    \
+  X(E_NO_SUCH_PARAMETER, 26, "no parameter of that name or index")                    \
+  X(E_DUPLICATE_ARGUMENT, 27, "a parameter got two arguments")                        \
+  X(E_UNKNOWN_OPTION, 28, "the backend has no such compile option")                   \
+  X(E_OPTION_VALUE, 29, "a compile option has a value it cannot have")                \
+  X(E_NEEDS_CONFIG, 30, "a tuned parameter got no value")                             \
+  X(E_VARIANT, 31, "the arguments belong to another variant of the kernel")           \
+  X(E_GRID, 32, "the grid is too large")                                              \
+  X(E_GRID_FN, 33, "the grid callback failed")                                        \
+  X(E_DEVICE_MISMATCH, 34, "a tensor lives on another kind of device")                \
+  /* kernel source */                                                                 \
+  X(E_SOURCE_NOT_FOUND, 40, "the source file or module cannot be read")               \
+  X(E_SOURCE_NOT_PYTHON, 41, "the source is not Python text")                         \
+  X(E_SYNTAX, 42, "the source has a syntax error")                                    \
+  X(E_IMPORT, 43, "the source imports something that is not there")                   \
+  X(E_SOURCE_RAISED, 44, "the source raised an exception while it was imported")      \
+  X(E_KERNEL_NOT_FOUND, 45, "the source has no such kernel")                          \
+  X(E_NOT_JIT, 46, "the name is not a @triton.jit function")                          \
+  X(E_MODULE_CONFLICT, 47, "another file is already loaded under that module name")   \
+  X(E_CONTRADICTION, 48, "the kernel's declaration contradicts itself")               \
+  X(E_INTERPRETED, 49, "Triton runs as an interpreter (TRITON_INTERPRET)")            \
+  /* compile */                                                                       \
+  X(E_COMPILE, 60, "the kernel does not compile")                                     \
+  X(E_COMPILER_DIED, 61, "the compiler process died")                                 \
+  /* tools and files of the machine */                                                \
+  X(E_NO_PYTHON, 80, "no usable Python")                                              \
+  X(E_PYTHON_MISMATCH, 81, "another Python than the one asked for is in the process") \
+  X(E_PYTHON_FINALIZED, 82, "the host has finalised Python")                          \
+  X(E_NO_TRITON, 83, "Triton is not installed")                                       \
+  X(E_TRITON_VERSION, 84, "this version of Triton is not supported")                  \
+  X(E_NO_XDSL, 85, "xdsl is not installed")                                           \
+  X(E_NO_C_COMPILER, 86, "no C compiler")                                             \
+  X(E_C_COMPILER, 87, "the C compiler failed")                                        \
+  X(E_IO, 88, "a file or folder cannot be used")                                      \
+  X(E_NO_SCRIPTS, 89, "the library's scripts are not found")                          \
+  /* backends and devices */                                                          \
+  X(E_UNKNOWN_BACKEND, 100, "no backend of that name")                                \
+  X(E_BACKEND_UNAVAILABLE, 101, "the backend cannot be used on this machine")         \
+  X(E_DEVICE, 102, "no such device")                                                  \
+  X(E_TARGET, 103, "the artifact is for another target")                              \
+  X(E_LOAD, 104, "the artifact does not load")                                        \
+  X(E_LAUNCH, 105, "the launch failed")                                               \
+  X(E_OUT_OF_RESOURCES, 106, "the kernel needs more than the device has")             \
+  X(E_KERNEL_ASSERT, 107, "a device_assert failed in the kernel")                     \
   X(E_DEVICE_LOST, 108, "the device has failed")
 
 enum {
@@ -136,7 +136,8 @@ typedef struct tj_error {
   size_t length;        /* out: bytes of the whole message, without its 0, even if cut */
 } tj_error;
 
-#define TJ_ERROR_INIT(buffer, bytes) {(uint32_t)sizeof(tj_error), TJ_OK, (buffer), (bytes), 0}
+#define TJ_ERROR_INIT(buffer, bytes) \
+  { (uint32_t)sizeof(tj_error), TJ_OK, (buffer), (bytes), 0 }
 
 TJ_END_DECLS
 

@@ -123,24 +123,20 @@ tj_status tj_last_status(void) {
 const char *tj_status_name(tj_status status) {
   switch (status) {
 #define NAME(name, value, text) \
-  case value:                   \
-    return "TJ_" #name;
+  case value: return "TJ_" #name;
     TJ_STATUS_MAP(NAME)
 #undef NAME
-    default:
-      return "TJ_E_?";
+  default: return "TJ_E_?";
   }
 }
 
 const char *tj_status_text(tj_status status) {
   switch (status) {
 #define TEXT(name, value, text) \
-  case value:                   \
-    return text;
+  case value: return text;
     TJ_STATUS_MAP(TEXT)
 #undef TEXT
-    default:
-      return "a status that this library does not know";
+  default: return "a status that this library does not know";
   }
 }
 

@@ -27,7 +27,7 @@ typedef struct tj_thread {
   char inline_text[256];
 
   uint8_t *scratch; /* in use up to scratch_used; calls nest like a stack */
-  size_t scratch_used, scratch_capacity;
+  size_t scratch_used, scratch_capacity, scratch_wanted;
 
   tj_count *counts; /* by the function's index */
   uint32_t counts_capacity;

@@ -64,19 +64,6 @@ tj_status tj_message_encode(cJSON *json, const tj_section *sections, size_t n_se
   return TJ_OK;
 }
 
-const char *tj_json_text(const cJSON *object, const char *name) {
-  return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-}
-
-uint64_t tj_json_uint(const cJSON *object, const char *name, uint64_t max, uint64_t otherwise) {
-  const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-  if (!cJSON_IsNumber(item)) return otherwise;
-  double value = item->valuedouble;
-  if (!(value >= 0 && value <= 9007199254740992.0)) return otherwise;
-  uint64_t whole = (uint64_t)value;
-  return (double)whole == value && whole <= max ? whole : otherwise;
-}
-
 static tj_status bad_reply(tj_message *message, const char *what) {
   tj_message_free(message);
   return tj_fail(TJ_E_INTERNAL, "the compiler's reply is damaged: %s", what);

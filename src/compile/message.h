@@ -10,10 +10,10 @@
 #ifndef TJ_COMPILE_MESSAGE_H
 #define TJ_COMPILE_MESSAGE_H
 
-#include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "triton_jit/status.h"
 
 typedef struct tj_section {
@@ -38,12 +38,6 @@ tj_status tj_message_decode(void *bytes, size_t size, tj_message *out_message);
 
 /* The section of that name, or NULL. */
 const tj_section *tj_message_section(const tj_message *message, const char *name);
-
-/* Its text field `name`, or NULL if there is none or it is no text. */
-const char *tj_json_text(const cJSON *object, const char *name);
-
-/* Its number field `name` if it is a whole number from 0 to `max`, else `otherwise`. */
-uint64_t tj_json_uint(const cJSON *object, const char *name, uint64_t max, uint64_t otherwise);
 
 void tj_message_free(tj_message *message);
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way of a call, for those who go a part of it: prepare.c. */
+#ifndef TJ_CALL_H
+#define TJ_CALL_H
+
+#include <stdbool.h>
+
+#include "bind/bind.h"
+#include "cache/variant.h"
+#include "function.h"
+
+/* A variant that is wanted, and where. */
+typedef struct tj_want {
+  tj_function *function;
+  const void *key;
+  size_t key_size;
+  uint64_t hash;
+  int32_t device;
+  uint64_t context;
+  bool load; /* false: only compile, for a target without a device */
+} tj_want;
+
+/*
+ * Finds, or compiles, the variant, and loads it where it is wanted. Blocks; runs the
+ * compile and load hooks. *out_module is untouched if it is not to be loaded.
+ */
+tj_status tj_want_get(const tj_want *want, tj_kernel **out_kernel, tj_module **out_module);
+
+/*
+ * Binds a call and says what it wants. The key lies in `bound`, which is to be released
+ * after success.
+ */
+tj_status tj_want_bind(tj_function *fn, const tj_launch *launch, const tj_arg *args, size_t n_args,
+                       bool preparing, tj_bound *bound, tj_want *out_want);
+
+#endif /* TJ_CALL_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch/launch.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "launch/hooks.h"
+
+static tj_status fail_grid(const tj_launch_plan *plan, const uint32_t grid[3], int axis) {
+  return tj_fail(TJ_E_GRID,
+                 "%s: grid (%u, %u, %u) is too large in %c: backend '%s' takes at most %u there",
+                 plan->kernel->artifact.function, grid[0], grid[1], grid[2], "xyz"[axis],
+                 plan -> backend -> name, plan -> backend -> max_grid[axis]);
+}
+
+static tj_status callback_grid(const tj_launch_plan *plan, uint32_t grid[3]) {
+  const tj_launch *launch = plan->bound->launch;
+  grid[0] = grid[1] = grid[2] = 1;
+  tj_fail_text(TJ_OK, "", 0); /* so that an old message is not taken for the callback's */
+  tj_status status = launch->grid_fn(plan->bound, grid, launch->grid_user);
+  if (status == TJ_OK) return TJ_OK;
+  if (*tj_last_error())
+    return tj_fail_in(status, "%s: the grid callback failed: ", plan->kernel->artifact.function);
+  return tj_fail(status, "%s: the grid callback returned %s (%d)", plan->kernel->artifact.function,
+                 tj_status_name(status), status);
+}
+
+/* With hooks set: enter before, exit after, with the time that the driver took. */
+static tj_status launch_with_hooks(const tj_hooks *hooks, const tj_launch_plan *plan,
+                                   const tj_backend_launch *launch) {
+  tj_event event = {.struct_size = sizeof event,
+                    .function = plan->kernel->function,
+                    .kernel = plan->kernel,
+                    .name = plan->kernel->artifact.function,
+                    .stream = launch->stream,
+                    .device = launch->device,
+                    .grid = {launch->grid[0], launch->grid[1], launch->grid[2]}};
+  if (hooks->enter) hooks->enter(hooks->user, &event);
+  uint64_t begin = tj_now();
+  tj_status status = plan->backend->launch(plan->module->handle, launch);
+  event.nanoseconds = tj_now() - begin;
+  event.status = status;
+  if (hooks->exit) hooks->exit(hooks->user, &event);
+  return status;
+}
+
+tj_status tj_launch_run(const tj_launch_plan *plan, int *out_launched) {
+  const tj_launch *asked = plan->bound->launch;
+  const tj_kernel *kernel = plan->kernel;
+  tj_backend_launch launch = {.struct_size = sizeof launch,
+                              .grid = {asked->grid[0], asked->grid[1], asked->grid[2]},
+                              .device = plan->module->device,
+                              .stream = asked->stream,
+                              .params = plan->bound->params,
+                              .params_size = plan->bound->params_size,
+                              .n_slots = plan->bound->n_slots,
+                              .artifact = &kernel->artifact};
+  *out_launched = 0;
+  if (asked->grid_fn) {
+    tj_status status = callback_grid(plan, launch.grid);
+    if (status != TJ_OK) return status;
+  }
+  for (int axis = 0; axis < 3; axis++)
+    if (__builtin_expect(launch.grid[axis] > plan->backend->max_grid[axis], 0))
+      return fail_grid(plan, launch.grid, axis);
+  if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return TJ_OK;
+  *out_launched = 1;
+  const tj_hooks *hooks = tj_hooks_get();
+  if (__builtin_expect(hooks != NULL, 0)) return launch_with_hooks(hooks, plan, &launch);
+  return plan->backend->launch(plan->module->handle, &launch);
+}
