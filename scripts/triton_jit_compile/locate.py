@@ -115,19 +115,39 @@ def _package_of(path: str) -> tuple[str, list[str]]:
     return folder, names
 
 
-def find_spec(name: str, path: list[str] | None, skip: object = None) -> importlib.machinery.ModuleSpec | None:
-    """Ask the interpreter's finders for one module, without importing anything."""
+def find_spec(name: str, skip: object = None) -> importlib.machinery.ModuleSpec | None:
+    """Ask the interpreter's finders for a top-level module, without importing anything."""
     for finder in list(sys.meta_path):
         find = getattr(finder, "find_spec", None)
         if finder is skip or find is None:
             continue
         try:
-            spec = find(name, path)
+            spec = find(name, None)
         except ImportError:
             spec = None
         if spec is not None:
             return spec
     return None
+
+
+def find_in(folders: list[str], name: str) -> importlib.machinery.ModuleSpec | None:
+    """Look for a module in folders, without importing its parents.
+
+    The finder gets the last part of the name only: for the parts of a namespace package it would
+    look the parent up in ``sys.modules``.
+    """
+    return importlib.machinery.PathFinder.find_spec(name.rpartition(".")[2], folders)
+
+
+def is_namespace(spec: importlib.machinery.ModuleSpec) -> bool:
+    """True for a package without __init__.py."""
+    return spec.origin is None and spec.submodule_search_locations is not None
+
+
+def namespace_folders(name: str, search: list[str]) -> list[str]:
+    """The folders of a namespace package (its spec's own list works only while it is imported)."""
+    folders = [os.path.join(entry or os.getcwd(), name.rpartition(".")[2]) for entry in search]
+    return [folder for folder in dict.fromkeys(folders) if os.path.isdir(folder)]
 
 
 def _spec_of(module: str) -> importlib.machinery.ModuleSpec | None:
@@ -137,10 +157,13 @@ def _spec_of(module: str) -> importlib.machinery.ModuleSpec | None:
     spec = None
     for part in module.split("."):
         name = f"{name}.{part}" if name else part
-        spec = find_spec(name, path)
+        spec = find_spec(name) if path is None else find_in(path, name)
         if spec is None:
             return None
-        path = list(spec.submodule_search_locations or [])
+        if is_namespace(spec):
+            path = namespace_folders(name, sys.path if path is None else path)
+        else:
+            path = list(spec.submodule_search_locations or [])
     return spec
 
 
@@ -156,7 +179,7 @@ def _locate_module(module: str) -> Location:
             f"'{module}' is neither a file nor a dotted module name: give a .py path or, say, package.module",
         )
     spec = _spec_of(module)
-    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
+    if spec is None:
         searched = "".join(f"\n    {entry or '.'}" for entry in sys.path)
         raise Failure("E_SOURCE_NOT_FOUND", f"no module '{module}' (and no such file). Searched:{searched}")
     if spec.origin is None or spec.origin in ("built-in", "frozen", "namespace"):

@@ -23,12 +23,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
 from typing import Any
 
 from . import source as source_files
-from .locate import MAIN, Location, find_spec, is_installed
+from .locate import MAIN, Location, find_in, find_spec, is_installed, is_namespace, namespace_folders
 from .source import SourceFile
 
 LOAD_LOCK = threading.RLock()
@@ -37,17 +37,25 @@ _NEVER_PRIVATE = frozenset(("triton", "triton_jit_compile", "triton_jit_cpu", "s
 
 
 class SpaceLoader:
-    """The ``__loader__`` of a private module; serves its text."""
+    """The ``__loader__`` of a private module: serves its text, and hands it out to ``importlib``."""
 
-    def __init__(self, space: ModuleSpace, source: SourceFile | None) -> None:
+    def __init__(self, space: ModuleSpace, name: str, source: SourceFile | None) -> None:
         self.space = space
-        self.source = source
+        self._name = name
+        self._source = source
 
     def get_source(self, fullname: str) -> str:
         """The module's text, for ``inspect`` and ``linecache``."""
-        if self.source is None:
+        if self._source is None:
             raise ImportError(f"{fullname} is a namespace package", name=fullname)
-        return importlib.util.decode_source(self.source.data)
+        return importlib.util.decode_source(self._source.data)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that is loaded already."""
+        return self.space.modules[self._name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has run already."""
 
 
 class ModuleSpace:
@@ -59,6 +67,7 @@ class ModuleSpace:
         self.pinned = dict(pinned or {})  # module name -> the source to use, whatever the disk says
         self.modules: dict[str, ModuleType] = {}
         self._imports: dict[str, set[str]] = {}
+        self._executing: list[str] = []
         self._public: dict[str, str] = {}  # internal name -> the name user code knows
         self._ordinary: dict[str, bool] = {}  # top-level name -> left to the interpreter
         self._prefix = "" if _may_have_real_names(location) else self._unique_prefix()
@@ -120,12 +129,12 @@ class ModuleSpace:
             parent = self.load(parent_name) if parent_name else None
             if name in self.modules:  # loaded by its parent
                 return self.modules[name]
+            if name == self._stem and MAIN in self.modules and self._find_top(name) is None:
+                return self.modules[MAIN]  # a neighbour imports the kernel's own file
             found = self._find(name, parent)
             if found is None:
-                if name == self._stem and MAIN in self.modules and find_spec(name, None, skip=_bridge) is None:
-                    return self.modules[MAIN]  # a neighbour that imports the kernel's own file
                 return importlib.import_module(name)
-            module = self._create(name, found)
+            module = self._create(name, found, parent)
             if parent is not None and _owner(parent) is not None:
                 setattr(parent, child, module)
             return module
@@ -145,7 +154,7 @@ class ModuleSpace:
                 f"No module named {name!r}; {name.rpartition('.')[0]!r} is not a package", name=name
             )
         else:
-            spec = PathFinder.find_spec(name, list(parent.__path__))
+            spec = find_in(list(parent.__path__), name)
         if spec is None:
             if self._is_pinned_parent(name):
                 return ModuleSpec(name, None, is_package=True)
@@ -175,23 +184,24 @@ class ModuleSpace:
             return top != self._stem and not self._is_pinned_parent(top)
         if isinstance(spec.loader, SourceFileLoader):
             return is_installed(spec.origin or "")
-        if _is_namespace(spec):  # a namespace package: private if part of it is the user's
-            return all(is_installed(os.path.join(folder, "x")) for folder in spec.submodule_search_locations)
+        if is_namespace(spec):  # a namespace package: private if part of it is the user's
+            near = [self.location.folder] if self.location.folder else []
+            return all(is_installed(os.path.join(folder, "x")) for folder in namespace_folders(top, near + sys.path))
         # bytecode or an extension module: private only when it is a neighbour that nobody else finds
-        return find_spec(top, None, skip=_bridge) is not None
+        return find_spec(top, skip=_bridge) is not None
 
     def _find_top(self, name: str) -> ModuleSpec | None:
         """A top-level module: next to the file first, as for a script, then as the interpreter would."""
         near = None
         if self.location.folder:
-            near = PathFinder.find_spec(name, [self.location.folder])
-            if near is not None and not self._is_main(near) and not _is_namespace(near):
+            near = find_in([self.location.folder], name)
+            if near is not None and not self._is_main(near) and not is_namespace(near):
                 return near
-        spec = find_spec(name, None, skip=_bridge)
+        spec = find_spec(name, skip=_bridge)
         if spec is not None and not self._is_main(spec):
             return spec
         # a folder without __init__.py counts only where nothing else has the name
-        return near if near is not None and _is_namespace(near) else None
+        return near if near is not None and is_namespace(near) else None
 
     def _is_main(self, spec: ModuleSpec) -> bool:
         """True for the loose file itself: json.py that imports json wants the other one."""
@@ -205,7 +215,7 @@ class ModuleSpace:
             return name
         return self._prefix if name == MAIN else f"{self._prefix}.{name}"
 
-    def _create(self, name: str, found: SourceFile | ModuleSpec) -> ModuleType:
+    def _create(self, name: str, found: SourceFile | ModuleSpec, parent: ModuleType | None) -> ModuleType:
         internal = self.internal_name(name)
         if isinstance(found, SourceFile):
             return self._execute(name, internal, found)
@@ -219,9 +229,13 @@ class ModuleSpace:
                 raise
             return module
         module = ModuleType(internal)
-        spec = ModuleSpec(internal, SpaceLoader(self, None), is_package=True)
+        spec = ModuleSpec(internal, SpaceLoader(self, name, None), is_package=True)
         module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, internal
-        module.__path__ = list(found.submodule_search_locations)
+        if parent is not None:
+            module.__path__ = namespace_folders(name, list(parent.__path__))
+        else:
+            near = [self.location.folder] if self.location.folder else []
+            module.__path__ = namespace_folders(name, near + sys.path)
         self._public[internal] = name
         self.modules[name] = module
         self._register(internal, module)
@@ -230,7 +244,7 @@ class ModuleSpace:
     def _execute(self, name: str, internal: str, source: SourceFile) -> ModuleType:
         code = source_files.compile_source(source)
         module = ModuleType(internal)
-        spec = ModuleSpec(internal, SpaceLoader(self, source), origin=source.path, is_package=source.package)
+        spec = ModuleSpec(internal, SpaceLoader(self, name, source), origin=source.path, is_package=source.package)
         spec.has_location = source.on_disk
         module.__spec__, module.__loader__, module.__file__ = spec, spec.loader, source.path
         if source.package:
@@ -245,6 +259,7 @@ class ModuleSpace:
         self.files[name] = source
         before = self._register(internal, module)
         source_files.show_to_inspect(source, pinned=True)
+        self._executing.append(name)
         try:
             exec(code, module.__dict__)  # noqa: S102 - running the user's module is what loading means
         except BaseException:
@@ -255,6 +270,8 @@ class ModuleSpace:
                 if before is not None:
                     sys.modules[internal] = before
             raise
+        finally:
+            self._executing.pop()
         registered = sys.modules.get(internal)
         if before is None and registered is not None and registered is not module and _owner(registered) is None:
             self.modules[name] = registered  # the module replaced itself, as lazy modules do
@@ -340,17 +357,20 @@ class ModuleSpace:
 
     def bridge(self, fullname: str) -> ModuleType | None:
         """The private module for a name that user code gave to ``importlib``; None: not ours."""
-        if self._prefix and fullname.startswith(self._prefix + "."):
-            return self.load(fullname[len(self._prefix) + 1 :])
-        top, _, rest = fullname.partition(".")
-        if rest:
-            parent = self.modules.get(fullname.rpartition(".")[0])
-            if parent is None or _owner(parent) is None or self._find(fullname, parent) is None:
-                return None
-            return self.load(fullname)
-        if not self.location.folder or self._is_ordinary(top):
+        name = fullname.removeprefix(self._prefix + ".") if self._prefix else fullname
+        if not self._is_for_bridge(name, name != fullname):
             return None
-        return self.load(fullname) if find_spec(fullname, None, skip=_bridge) is None else None
+        module = self.load(name)
+        self._record(self._executing[-1] if self._executing else None, name)
+        return module
+
+    def _is_for_bridge(self, name: str, internal: bool) -> bool:
+        if internal or name in self.modules:
+            return True
+        if "." in name:
+            parent = self.modules.get(name.rpartition(".")[0])
+            return parent is not None and _owner(parent) is not None and self._find(name, parent) is not None
+        return not self._is_ordinary(name) and find_spec(name, skip=_bridge) is None
 
 
 def _may_have_real_names(location: Location) -> bool:
@@ -364,14 +384,10 @@ def _may_have_real_names(location: Location) -> bool:
         return True
     if top in sys.stdlib_module_names:
         return False
-    spec = find_spec(top, None, skip=_bridge)
-    if spec is None or _is_namespace(spec):
+    spec = find_spec(top, skip=_bridge)
+    if spec is None or is_namespace(spec):
         return True
     return os.path.realpath(spec.origin or "").startswith(os.path.join(location.folder, top))
-
-
-def _is_namespace(spec: ModuleSpec) -> bool:
-    return spec.origin is None and spec.submodule_search_locations is not None
 
 
 def _owner(module: ModuleType) -> ModuleSpace | None:

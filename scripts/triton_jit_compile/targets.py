@@ -154,14 +154,24 @@ def make_target(api: TritonApi, backend: Any, arch: Any, warp_size: Any) -> Any:
     elif not isinstance(arch, str):
         arch = str(arch)
     target = api.GPUTarget(backend, arch, warp_size)
-    accepting = [name for name, entry in api.backends.items() if entry.compiler.supports_target(target)]
+    accepting = _accepting(api, target)
     if len(accepting) != 1:
-        names = ", ".join(sorted({*api.backends, "cpu"}))
         problem = "has no backend" if not accepting else f"has {len(accepting)} backends ({', '.join(accepting)})"
+        names = [name for name in sorted({*_USUAL, *api.backends}) if name == "cpu" or _accepts_name(api, name)]
         raise Failure(
-            "E_NOT_SUPPORTED", f"the installed triton {api.version_text} {problem} for '{backend}'; it has {names}"
+            "E_NOT_SUPPORTED",
+            f"the installed triton {api.version_text} {problem} for '{backend}'; it compiles for {', '.join(names)}",
         )
     return target
+
+
+def _accepting(api: TritonApi, target: Any) -> list[str]:
+    return [name for name, entry in api.backends.items() if entry.compiler.supports_target(target)]
+
+
+def _accepts_name(api: TritonApi, backend: str) -> bool:
+    arch, warp_size = _USUAL.get(backend, ("native", 32))
+    return bool(_accepting(api, api.GPUTarget(backend, int(arch) if arch.isdigit() else arch, warp_size)))
 
 
 def requested_target(api: TritonApi, target: Any) -> Any:
