@@ -431,19 +431,16 @@ static tj_status check_pointers(const char *call, const void *handle, const char
   return TJ_OK;
 }
 
-static inline tj_status launch_and_count(const tj_launch_plan *plan, uint32_t index) {
+/* Launches, and counts it: `hit` if the variant was found. */
+static inline tj_status launch_and_count(const tj_launch_plan *plan, bool hit) {
   int launched = 0;
   tj_status status = tj_launch_run(plan, &launched);
-  if (LIKELY(launched && status == TJ_OK)) {
-    tj_count *counts = tj_thread_counts(index);
-    if (LIKELY(counts != NULL)) tj_count_add(&counts->launches);
+  tj_count *counts = tj_thread_counts(plan->kernel->function->index);
+  if (LIKELY(counts != NULL)) {
+    if (LIKELY(hit)) tj_count_add(&counts->hits);
+    if (LIKELY(launched && status == TJ_OK)) tj_count_add(&counts->launches);
   }
   return status;
-}
-
-static inline void count_hit(uint32_t index) {
-  tj_count *counts = tj_thread_counts(index);
-  if (LIKELY(counts != NULL)) tj_count_add(&counts->hits);
 }
 
 tj_status tj_function_call(tj_function *fn, const tj_launch *launch, const tj_arg *args,
@@ -457,14 +454,12 @@ tj_status tj_function_call(tj_function *fn, const tj_launch *launch, const tj_ar
 
   tj_kernel *kernel = tj_table_find(&fn->table, want.key, want.key_size, want.hash);
   tj_module *module = NULL;
-  if (LIKELY(kernel != NULL)) {
-    count_hit(fn->index);
-    module = tj_module_find(kernel, want.device, want.context);
-  }
+  bool hit = kernel != NULL;
+  if (LIKELY(hit)) module = tj_module_find(kernel, want.device, want.context);
   if (UNLIKELY(module == NULL)) status = tj_want_get(&want, &kernel, &module);
   if (LIKELY(status == TJ_OK)) {
     tj_launch_plan plan = {fn->backend->backend, kernel, module, &bound};
-    status = launch_and_count(&plan, fn->index);
+    status = launch_and_count(&plan, hit);
   }
   tj_bound_release(&bound);
   return UNLIKELY(status != TJ_OK) ? tj_deliver(launch->error, status) : TJ_OK;
@@ -566,9 +561,8 @@ static inline tj_status kernel_launch(tj_kernel *kernel, const tj_launch *launch
   else if (UNLIKELY(module == NULL))
     status = tj_want_get(&want, &kernel, &module);
   if (LIKELY(status == TJ_OK)) {
-    count_hit(fn->index);
     tj_launch_plan plan = {fn->backend->backend, kernel, module, &bound};
-    status = launch_and_count(&plan, fn->index);
+    status = launch_and_count(&plan, true);
   }
   tj_bound_release(&bound);
   return status;

@@ -16,15 +16,21 @@
 
 #define MAX_TUPLE_DEPTH 32
 
+/* A rule and a kind in one number; 0, as (PLAIN, DEFAULT), is none of the common ones. */
+#define FORM(rule, kind) ((uint32_t)(rule) << 8 | (kind))
+
 /* Internal: the buffers are too small. Never leaves this file. */
 #define NEEDS_ROOM ((tj_status)-1)
 
 /* ---- writing: room is ensured by the callers ------------------------------------------- */
 
-static inline void put_item(tj_bound *b, uint8_t tag, uint8_t aux) {
-  uint8_t *at = b->key + b->key_size;
+static inline void put_pair(uint8_t *at, uint8_t tag, uint8_t aux) {
   at[0] = tag;
   at[1] = aux;
+}
+
+static inline void put_item(tj_bound *b, uint8_t tag, uint8_t aux) {
+  put_pair(b->key + b->key_size, tag, aux);
   b->key_size += 2;
 }
 
@@ -41,7 +47,6 @@ static inline void put_value(tj_bound *b, uint8_t tag, uint8_t class_, uint64_t 
   uint32_t at = (b->params_size + size - 1) & ~(size - 1);
   memcpy(b->params + at, &bits, 8);
   b->params_size = at + size;
-  b->n_slots++;
 }
 
 /* Whether the key has room for `more` bytes beside what is reserved: an item of fixed size
@@ -426,48 +431,65 @@ static tj_status bind_absent(tj_bound *b, uint32_t i, const tj_arg **out_arg) {
                     b->signature->n_params, b->n_args);
 }
 
-static inline tj_status bind_param(tj_bound *b, uint32_t i) {
+/* One parameter by the rules in full. */
+static tj_status bind_param(tj_bound *b, uint32_t i) {
   const tj_param *param = &b->signature->params[i];
   const tj_arg *arg = i < b->n_args ? &b->args[i] : NULL;
-  if (UNLIKELY(arg == NULL || arg->kind == TJ_DEFAULT)) {
+  if (arg == NULL || arg->kind == TJ_DEFAULT) {
     tj_status status = bind_absent(b, i, &arg);
     if (status != TJ_OK || arg == NULL) return status;
   }
-  /* The common cases first, without a call. */
-  if (param->rule == TJ_RULE_PLAIN) {
-    if (LIKELY(arg->kind == TJ_POINTER && arg->dtype - 1u < TJ_DTYPE_COUNT - 1u)) {
-      put_value(b, (uint8_t)(TJ_KEY_POINTER | arg->dtype), param->classes[(arg->v.u & 15) == 0],
-                arg->v.u, 8);
-      return TJ_OK;
-    }
-    if (LIKELY(arg->kind == TJ_INT)) {
-      bind_plain_int(b, param, arg->v.i);
-      return TJ_OK;
-    }
-  }
   tj_place place = {b, i, 0, NULL};
-  if (param->rule == TJ_RULE_CONSTEXPR) {
-    if (LIKELY(arg->kind == TJ_INT)) {
-      put_int(b, arg->v.i);
-      return TJ_OK;
-    }
-    return bind_const(b, arg, &place);
-  }
+  if (param->rule == TJ_RULE_CONSTEXPR) return bind_const(b, arg, &place);
   return bind_value(b, param, arg, &place);
 }
 
+/* All parameters. The common ones are written right here, with the three cursors in
+   registers; the others go the long way through memory. */
 static tj_status bind_all(tj_bound *b, const tj_key_head *head) {
-  memcpy(b->key, head, sizeof *head);
-  b->key_size = sizeof *head;
-  b->params_size = 0;
-  b->n_slots = 0;
-  uint32_t n = b->signature->n_params;
+  const tj_param *param = b->signature->params;
+  uint32_t n = b->signature->n_params, n_args = (uint32_t)b->n_args;
   b->key_reserved = (size_t)n * TJ_KEY_ITEM;
   b->params_reserved = (size_t)n * 8;
-  for (uint32_t i = 0; i < n; i++) {
-    tj_status status = bind_param(b, i);
-    if (UNLIKELY(status != TJ_OK)) return status;
+  memcpy(b->key, head, sizeof *head);
+  uint8_t *key = b->key + sizeof *head, *params = b->params;
+  uint32_t at = 0; /* in params */
+  const tj_arg *arg = b->args;
+  for (uint32_t i = 0; i < n; i++, param++, arg++) {
+    uint32_t form = i < n_args ? FORM(param->rule, arg->kind) : 0;
+    uint64_t bits;
+    if (LIKELY(form == FORM(TJ_RULE_PLAIN, TJ_POINTER))) {
+      if (UNLIKELY(arg->dtype - 1u >= TJ_DTYPE_COUNT - 1u)) goto slowly;
+      bits = arg->v.u;
+      at = (at + 7) & ~7u;
+      put_pair(key, (uint8_t)(TJ_KEY_POINTER | arg->dtype), param->classes[(bits & 15) == 0]);
+      memcpy(params + at, &bits, 8);
+      key += 2;
+      at += 8;
+    } else if (form == FORM(TJ_RULE_PLAIN, TJ_INT)) {
+      bits = arg->v.u;
+      if (UNLIKELY(bits == 1 || (int64_t)bits != (int32_t)bits)) goto slowly;
+      at = (at + 3) & ~3u;
+      put_pair(key, TJ_I32, param->classes[(bits & 15) == 0]);
+      memcpy(params + at, &bits, 8);
+      key += 2;
+      at += 4;
+    } else if (form == FORM(TJ_RULE_CONSTEXPR, TJ_INT)) {
+      put_pair(key, TJ_KEY_INT, 0);
+      memcpy(key + 2, &arg->v.u, 8);
+      key += 10;
+    } else {
+    slowly:
+      b->key_size = (uint32_t)(key - b->key);
+      b->params_size = at;
+      tj_status status = bind_param(b, i);
+      if (UNLIKELY(status != TJ_OK)) return status;
+      key = b->key + b->key_size;
+      at = b->params_size;
+    }
   }
+  b->key_size = (uint32_t)(key - b->key);
+  b->params_size = at;
   return TJ_OK;
 }
 

@@ -35,7 +35,6 @@ struct tj_bound {
   uint32_t key_size, key_capacity;
   uint8_t *params;
   uint32_t params_size, params_capacity;
-  uint32_t n_slots;
   size_t key_reserved, params_reserved; /* promised to what is not written yet */
 
   tj_arg *reordered; /* scratch, if there were keywords */

@@ -52,7 +52,7 @@ tj_status tj_launch_run(const tj_launch_plan *plan, int *out_launched) {
                               .stream = asked->stream,
                               .params = plan->bound->params,
                               .params_size = plan->bound->params_size,
-                              .n_slots = plan->bound->n_slots,
+                              .n_slots = kernel->artifact.n_slots,
                               .artifact = &kernel->artifact};
   *out_launched = 0;
   if (asked->grid_fn) {
