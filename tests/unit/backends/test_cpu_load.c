@@ -186,6 +186,7 @@ static void test_broken_promises(void **state) {
   refuse_info("TJ_CPU_ABI, 0, 0, 16, 3", "3 parameters of 16 bytes", "2 of 16 bytes");
   refuse_info("TJ_CPU_ABI, 0, UINT64_MAX, 16, 2", "18446744073709551615 bytes of scratch",
               "cannot be meant");
+  assert_int_equal(count_mappings("triton_jit:test_kernel"), 0); /* they were closed again */
 }
 
 static void test_missing_symbol(void **state) {

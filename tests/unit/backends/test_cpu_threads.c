@@ -263,8 +263,8 @@ static int32_t run_here(const void *params, const uint32_t grid[3], uint64_t fir
   const test_params *p = params;
   for (uint64_t id = first; id < last; id++) {
     for (int64_t i = 0; i < p->n; i++) __asm__ volatile("");
-    *(uint64_t *)scratch = id;
-    ((uint64_t *)p->out)[id] = *(uint64_t *)scratch + grid[0];
+    if (scratch) *(uint64_t *)scratch = id;
+    ((uint64_t *)p->out)[id] = (scratch ? *(uint64_t *)scratch : id) + grid[0];
   }
   return 0;
 }
@@ -364,49 +364,66 @@ static void test_fork_while_others_launch(void **state) {
   tj_backend_cpu.unload(module);
 }
 
-static atomic_int forked;
-static pthread_t host_of_fork;
+/* A log callback forks on the thread that launches, while a worker runs a program. */
+typedef struct fork_within {
+  pthread_t host;
+  pid_t child; /* 0: this is the child */
+  atomic_bool worker_is_in, go_on;
+} fork_within;
 
-static void fork_once(void *user, int level, const char *text) {
-  (void)level;
-  (void)text;
-  if (!pthread_equal(pthread_self(), host_of_fork)) return;
-  int none = 0;
-  if (!atomic_compare_exchange_strong(&forked, &none, -1)) return;
-  pid_t pid = fork();
-  *(bool *)user = pid == 0;
-  if (pid > 0) atomic_store(&forked, pid);
+static fork_within within;
+
+static void wait_until(atomic_bool *flag) {
+  uint64_t end = tj_now() + 20000000000u;
+  while (!atomic_load(flag) && tj_now() < end) sched_yield();
 }
 
-/* A log callback that forks, on the thread that launches: the child comes back from its
-   launch with a status, right or not whole, but it comes back. */
+static int32_t run_and_fork(const void *params, const uint32_t grid[3], uint64_t first,
+                            uint64_t last, void *scratch, const tj_cpu_host *host) {
+  (void)grid;
+  (void)scratch;
+  if (pthread_equal(pthread_self(), within.host)) {
+    wait_until(&within.worker_is_in);
+    if (within.child < 0) host->print(host->ctx, "fork now", 8);
+    atomic_store(&within.go_on, true);
+  } else {
+    atomic_store(&within.worker_is_in, true);
+    wait_until(&within.go_on);
+  }
+  for (uint64_t id = first; id < last; id++) ((uint32_t *)((const test_params *)params)->out)[id]++;
+  return 0;
+}
+
+static void fork_now(void *user, int level, const char *text) {
+  (void)user;
+  (void)level;
+  (void)text;
+  within.child = fork();
+}
+
+/* The child comes back from the launch, and is told what it lacks. */
 static void test_fork_within_a_launch(void **state) {
   (void)state;
-  void *module = test_module(TEST_INFO, "",
-                             "for (int64_t i = 0; i < p->n; i++) __asm__ volatile(\"\");"
-                             "if (id > 900) host->print(host->ctx, \"now\", 3);"
-                             "((uint32_t *)p->out)[id] += 1;");
-  static uint32_t out[1000];
-  bool is_child = false;
-  host_of_fork = pthread_self();
-  for (int round = 0; round < 10; round++) {
-    memset(out, 0, sizeof out);
-    atomic_store(&forked, 0);
-    tj_set_log(fork_once, &is_child, TJ_LOG_INFO);
-    tj_status status = test_launch(module, 1000, 1, 1, out, 3000);
-    tj_set_log(NULL, NULL, 0);
-    bool whole = true;
-    for (int i = 0; i < 1000; i++) whole &= out[i] == 1;
-    if (is_child) {
-      bool lost = status == TJ_E_LAUNCH && strstr(tj_last_error(), "forked") != NULL;
-      _exit(lost || (status == TJ_OK && whole) ? 0 : 1);
-    }
-    assert_int_equal(status, TJ_OK);
-    assert_true(whole);
-    int pid = atomic_load(&forked);
-    if (pid > 0) assert_int_equal(wait_for(pid), 0); /* else only workers ran the last ones */
+  if (tj_cpu_pool_size() < 2) skip();
+  tj_cpu_module module = {.run = run_and_fork, .function = "here"};
+  atomic_init(&module.program_time, 256000000); /* a millisecond: worth a worker */
+  uint32_t out[64] = {0};
+  within.host = pthread_self();
+  within.child = -1;
+  tj_set_log(fork_now, NULL, TJ_LOG_INFO);
+  tj_status status = test_launch(&module, 64, 1, 1, out, 0);
+  tj_set_log(NULL, NULL, 0);
+  if (within.child == 0) {
+    bool told = status == TJ_E_LAUNCH && strstr(tj_last_error(), "forked") != NULL;
+    module.run = run_here;
+    uint64_t again[64];
+    _exit(told && test_launch(&module, 64, 1, 1, again, 0) == TJ_OK ? 0 : 1);
   }
-  tj_backend_cpu.unload(module);
+  assert_true(atomic_load(&within.worker_is_in));
+  assert_true(within.child > 0);
+  assert_int_equal(status, TJ_OK);
+  for (int i = 0; i < 64; i++) assert_int_equal(out[i], 1);
+  assert_int_equal(wait_for(within.child), 0);
 }
 
 int main(int argc, char **argv) {
