@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fp8 kinds, in software. */
+/*@ tj_fp8_to_f32 */
+/* Exponent and mantissa moved into place, then scaled: right for subnormals too. */
+TJ_FN float tj_fp8_to_f32(uint8_t a, int mantissa, float scale) {
+  const float f = tj_bits_f32((uint32_t)(a & 0x7Fu) << (23 - mantissa)) * scale;
+  return tj_bits_f32((uint32_t)tj_f32_bits(f) | (uint32_t)(a & 0x80u) << 24);
+}
+/*@ tj_e4m3_to_f32 */
+TJ_FN float tj_e4m3_to_f32(uint8_t a) {
+  const float f = tj_fp8_to_f32(a, 3, 0x1p120f);
+  return (a & 0x7Fu) == 0x7Fu ? tj_bits_f32(0x7FC00000u | (uint32_t)(a & 0x80u) << 24) : f;
+}
+/*@ tj_e5m2_to_f32 */
+TJ_FN float tj_e5m2_to_f32(uint8_t a) { return tj_f16_to_f32((uint16_t)((uint32_t)a << 8)); }
+/*@ tj_e4m3fnuz_to_f32 */
+TJ_FN float tj_e4m3fnuz_to_f32(uint8_t a) {
+  const float f = tj_fp8_to_f32(a, 3, 0x1p119f);
+  return a == 0x80u ? TJ_NAN : f;
+}
+/*@ tj_e5m2fnuz_to_f32 */
+TJ_FN float tj_e5m2fnuz_to_f32(uint8_t a) {
+  const float f = tj_fp8_to_f32(a, 2, 0x1p111f);
+  return a == 0x80u ? TJ_NAN : f;
+}
+/*@ tj_f32_to_small */
+/* Magnitude of a rounded to nearest even in a format of `mantissa` bits whose smallest normal
+ * number is 2^low: the bits of exponent and mantissa, not limited at the top. */
+TJ_FN uint32_t tj_f32_to_small(float a, int mantissa, int low) {
+  const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
+  const int drop = 23 - mantissa;
+  const uint32_t base = (uint32_t)(127 + low - 1) << 23;
+  const uint32_t normal = (m - base + ((1u << (drop - 1)) - 1u) + ((m >> drop) & 1u)) >> drop;
+  /* One unit of `magic` is one unit of the subnormals. */
+  const uint32_t magic = (uint32_t)(127 + low + drop) << 23;
+  const uint32_t small = (uint32_t)tj_f32_bits(tj_bits_f32(m) + tj_bits_f32(magic)) - magic;
+  return m < (uint32_t)(127 + low) << 23 ? small : normal;
+}
+/*@ tj_f32_to_e4m3 */
+/* To nearest even; beyond the largest number (448) that number; NaN stays NaN. */
+TJ_FN uint8_t tj_f32_to_e4m3(float a) {
+  const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
+  const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
+  const uint32_t r = tj_f32_to_small(m >= 0x43E00000u ? 448.0f : a, 3, -6);
+  return (uint8_t)(sign | (m > 0x7F800000u ? 0x7Fu : r));
+}
+/*@ tj_f32_to_e5m2 */
+/* To nearest even; beyond the largest number (57344) that number; infinity and NaN stay. */
+TJ_FN uint8_t tj_f32_to_e5m2(float a) {
+  const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
+  const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
+  const uint32_t r = tj_f32_to_small(m >= 0x47600000u ? 57344.0f : a, 2, -14);
+  return (uint8_t)(sign | (m > 0x7F800000u ? 0x7Fu : r));
+}
+/*@ tj_f32_to_e4m3fnuz */
+TJ_FN uint8_t tj_f32_to_e4m3fnuz(float a) {
+  const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
+  const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
+  const uint32_t r = tj_f32_to_small(m >= 0x43700000u ? 240.0f : a, 3, -7);
+  return (uint8_t)(m > 0x7F800000u ? 0x80u : r == 0 ? 0u : sign | r);
+}
+/*@ tj_f32_to_e5m2fnuz */
+TJ_FN uint8_t tj_f32_to_e5m2fnuz(float a) {
+  const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
+  const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
+  const uint32_t r = tj_f32_to_small(m >= 0x47600000u ? 57344.0f : a, 2, -15);
+  return (uint8_t)(m > 0x7F800000u ? 0x80u : r == 0 ? 0u : sign | r);
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can go wrong in the CPU code generator.
+
+Every class has ``status``, the name of the library's status for it, and a message that
+says what failed, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CpuError(Exception):
+    """Base of all errors raised by this package."""
+
+    status = "E_COMPILE"
+
+
+class UnsupportedOp(CpuError):
+    """The kernel uses an operation that the CPU backend cannot express."""
+
+    status = "E_COMPILE"
+
+    def __init__(self, op: str, where: str, why: str = "") -> None:
+        self.op = op
+        self.where = where
+        text = f"{where}: the CPU backend has no lowering for '{op}'"
+        super().__init__(f"{text}: {why}" if why else text)
+
+
+class BadTtir(CpuError):
+    """The TTIR text could not be read. Points at a Triton release that is not known yet."""
+
+    status = "E_COMPILE"
+
+
+class CompilerMissing(CpuError):
+    """No C compiler on this machine, or the one asked for cannot be run."""
+
+    status = "E_NO_C_COMPILER"
+
+
+class CompilerFailed(CpuError):
+    """The C compiler ran and failed."""
+
+    status = "E_C_COMPILER"
+
+    def __init__(self, command: Sequence[str], code: int, output: str) -> None:
+        self.command = list(command)
+        self.output = output
+        how = f"killed by signal {-code}" if code < 0 else f"exit status {code}"
+        line = " ".join(_quote(part) for part in command)
+        super().__init__(f"the C compiler failed ({how}): {line}\n{output.strip() or '(it printed nothing)'}")
+
+
+class XdslMissing(CpuError, ModuleNotFoundError):
+    """The Python package xdsl, which reads TTIR, is not installed."""
+
+    status = "E_NO_XDSL"
+
+    def __init__(self, detail: str = "") -> None:
+        text = (
+            "the CPU backend reads Triton's TTIR with the Python package 'xdsl', which is not importable"
+            " in this Python; install it with: python3 -m pip install xdsl"
+        )
+        super().__init__(f"{text} ({detail})" if detail else text)
+        self.name = "xdsl"
+
+
+class ScratchFolder(CpuError):
+    """No folder for the compiler's temporary files could be written."""
+
+    status = "E_IO"
+
+
+def _quote(part: str) -> str:
+    """One argument of a command line as a shell would need it."""
+    import shlex
+
+    return shlex.quote(part)

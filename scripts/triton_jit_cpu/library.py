@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C helpers that generated code may call.
+
+They stand in c/*.h. A chunk of such a file begins with a line ``/*@ names */`` and is pasted
+into the generated file when one of its names is used there, after the chunks that it uses
+itself. A chunk named ``*`` is always pasted.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+_FILES = ("base.h", "integer.h", "float.h", "half.h", "fp8.h", "math.h", "range.h", "print.h", "dot.h")
+_HEAD = re.compile(r"^/\*@ (.*) \*/$")
+_WORD = re.compile(r"\b(?:tj_\w+|TJ_\w+|fmodf?|sqrtf?|[a-z0-9]+f?)\b")
+
+
+class Library:
+    """All helpers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.chunks: list[tuple[list[str], str]] = []
+        self.owner: dict[str, int] = {}
+        for file in _FILES:
+            names: list[str] | None = None
+            body: list[str] = []
+            for line in (folder / file).read_text(encoding="utf-8").splitlines():
+                match = _HEAD.match(line)
+                if match:
+                    self._add(names, body)
+                    names, body = match.group(1).split(), []
+                elif names is not None:
+                    body.append(line)
+            self._add(names, body)
+
+    def _add(self, names: list[str] | None, body: list[str]) -> None:
+        if names is None:
+            return
+        number = len(self.chunks)
+        self.chunks.append((names, "\n".join(body).strip()))
+        for name in names:
+            if name != "*":
+                self.owner[name] = number
+
+    def needed(self, text: str) -> str:
+        """The helpers that some C needs, in an order that C accepts."""
+        chosen = {number for number, (names, _) in enumerate(self.chunks) if "*" in names}
+        todo = [text] + [self.chunks[number][1] for number in chosen]
+        while todo:
+            for word in set(_WORD.findall(todo.pop())):
+                number = self.owner.get(word)
+                if number is not None and number not in chosen:
+                    chosen.add(number)
+                    todo.append(self.chunks[number][1])
+        return "\n\n".join(self.chunks[number][1] for number in sorted(chosen))
+
+
+@lru_cache(maxsize=1)
+def library() -> Library:
+    """The helpers, read once."""
+    return Library(Path(__file__).resolve().parent / "c")

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the C file of a kernel together: helpers, functions, entry points."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from . import ctype
+from . import ops as _ops  # noqa: F401  (fills the tables)
+from .errors import UnsupportedOp
+from .func import Buffer, FuncEmitter
+from .ir import Func, Module, Op, Other, Scalar, Tile, Type, walk
+from .library import library
+from .names import Names
+from .tidy import remove_unused
+from .ttir import where
+
+FOLDER = Path(__file__).resolve().parent
+
+
+@dataclass
+class Generated:
+    """A finished C file and what the library must know about it."""
+
+    c: str
+    name: str
+    flags: int
+    scratch_size: int
+    params_size: int
+    n_params: int
+
+
+class ModuleEmitter:
+    """Emits a module."""
+
+    def __init__(self, module: Module, debug: bool, title: str) -> None:
+        self.module = module
+        self.debug = debug
+        self.title = title
+        self.entry = module.entry
+        self.by_name = {f.name: f for f in module.funcs}
+        self.ordered = False
+        self.reserved: frozenset[str] = frozenset()
+        self.scratch_sizes: dict[str, int] = {}
+        self.tables: dict[tuple[str, tuple[int, ...]], str] = {}
+        self.table_lines: list[str] = []
+        self.kernels: dict[str, list[str]] = {}
+        self.file_names = Names()
+        self.c_names: dict[str, str] = {}
+        self.buffer_count = 0
+        for func in module.funcs:
+            self.c_names[func.name] = self.file_names.fresh(_short_name(func.name))
+
+    # Services for functions
+
+    def next_buffer(self) -> int:
+        """A number for a buffer."""
+        self.buffer_count += 1
+        return self.buffer_count
+
+    def c_name(self, func: Func) -> str:
+        """The C name of a function."""
+        return self.c_names[func.name]
+
+    def table(self, type_: Tile, bits: list[int]) -> str:
+        """A static table for a constant tile that is not all one number."""
+        kind = ctype.memory(type_)
+        key = (kind, tuple(bits))
+        if key not in self.tables:
+            name = f"tj_table_{len(self.tables)}"
+            self.tables[key] = name
+            raw = [ctype.literal(type_, b, ctype.RAW) for b in bits]
+            raw = ["1" if r == "true" else "0" if r == "false" else r for r in raw]
+            self.table_lines.append(f"static const {kind} {name}[{len(bits)}] = {{{', '.join(raw)}}};")
+        return self.tables[key]
+
+    # Assembly
+
+    def generate(self) -> Generated:
+        """The C file."""
+        bodies: list[str] = []
+        for func in _callees_first(self.module):
+            bodies.append("\n".join(self._function(func)))
+        entry, size, count = self._entry()
+        body = "\n\n".join(bodies + [entry])
+        kernels = "\n".join(line for lines in self.kernels.values() for line in lines)
+        tables = "\n".join(self.table_lines)
+        helpers = library().needed(body + kernels)
+        abi = (FOLDER / "cpu_abi.h").read_text(encoding="utf-8")
+        parts = [
+            f"/* Generated from {self.title} by the CPU backend of libtriton_jit. */",
+            "#include <stdbool.h>\n" + abi.rstrip(),
+            helpers,
+            tables,
+            kernels,
+            body,
+        ]
+        return Generated(
+            c="\n\n".join(p for p in parts if p) + "\n",
+            name=self.entry.name,
+            flags=1 if self.ordered else 0,
+            scratch_size=(self.scratch_sizes[self.entry.name] + 63) // 64 * 64,
+            params_size=size,
+            n_params=count,
+        )
+
+    def _function(self, func: Func) -> list[str]:
+        emitter = FuncEmitter(self, func)
+        params = ["const tj_program *pg", "char *scratch"]
+        for arg in func.args:
+            params.append(self._argument(emitter, arg))
+        if func is not self.entry:
+            for number, result in enumerate(func.results):
+                name = emitter.fresh("result")
+                if isinstance(result, Tile):
+                    buffer = Buffer(name, result.shape, result, ctype.RAW, self.next_buffer(), 0, 0, True)
+                    emitter.result_buffers[number] = buffer
+                    params.append(f"{ctype.declare(_pointer_to(buffer.ctype), name)}")
+                else:
+                    params.append(f"{ctype.local(result)} *{name}")
+                emitter.results.append(name)
+        emitter.emit()
+        lines = remove_unused(emitter.code, emitter.top)
+        offsets, size = _place(emitter.buffers, emitter.loop_spans)
+        self.scratch_sizes[func.name] = size
+        text = "\n".join(["  " + line for line in lines])
+        text = re.sub(r"@(\d+)@", lambda m: str(offsets.get(int(m.group(1)), 0)), text)
+        head = f"static int32_t {self.c_name(func)}({', '.join(params)}) {{"
+        unused = [
+            f"  (void){name};" for name in ("pg", "scratch", *emitter.results) if not re.search(rf"\b{name}\b", text)
+        ]
+        unused += [
+            f"  (void){emitter.env[a].text if a in emitter.env else emitter.buffers_of[a].name};"
+            for a in func.args
+            if not re.search(rf"\b{(emitter.env[a].text if a in emitter.env else emitter.buffers_of[a].name)}\b", text)
+        ]
+        return [head, *unused, text, "}"]
+
+    def _argument(self, emitter: FuncEmitter, arg: object) -> str:
+        type_: Type = arg.type  # type: ignore[attr-defined]
+        name = emitter.fresh(arg.name or "arg")  # type: ignore[attr-defined]
+        if isinstance(type_, Tile):
+            buffer = Buffer(name, type_.shape, type_, ctype.RAW, self.next_buffer(), 0, 0, True)
+            emitter.buffers_of[arg] = buffer  # type: ignore[index]
+            return ctype.declare(_pointer_to(buffer.ctype), name)
+        if isinstance(type_, Other):
+            raise UnsupportedOp(str(type_), where(emitter.func.loc), f"the type of parameter '{name}' is not supported")
+        if emitter.is_public():
+            form = ctype.RAW if ctype.is_narrow(type_) else ctype.NUM
+        else:
+            form = ctype.NUM
+        emitter.bind(arg, name, form)  # type: ignore[arg-type]
+        return ctype.declare(ctype.local(type_, form), name)
+
+    def _entry(self) -> tuple[str, int, int]:
+        """The parameters' layout and the two exported symbols."""
+        names = Names()
+        fields, args, size = [], [], 0
+        for arg in self.entry.args:
+            width = ctype.size(arg.type)
+            size = (size + width - 1) // width * width + width
+            name = names.fresh(arg.name or "arg")
+            kind = ctype.memory(arg.type)
+            fields.append(f"  {ctype.declare(kind, name, False)};")
+            args.append(f"p->{name} != 0" if ctype.elem(arg.type) == Scalar("i1") else f"p->{name}")
+        count = len(self.entry.args)
+        scratch = (self.scratch_sizes[self.entry.name] + 63) // 64 * 64
+        flags = "TJ_CPU_ORDERED" if self.ordered else "0"
+        struct = "\n".join(["typedef struct tj_params {", *fields, "} tj_params;"]) if fields else ""
+        call = ", ".join(["&pg", "scratch", *args])
+        run = f"""\
+TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {size}u, {count}u}};
+
+TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint64_t first, uint64_t last,
+                               void *scratch, const tj_cpu_host *host) {{
+  {'const tj_params *const p = params;' if fields else '(void)params;'}
+  tj_program pg = {{{{0, 0, 0}}, {{grid[0], grid[1], grid[2]}}, host}};
+  for (uint64_t id = first; id < last; id++) {{
+    const uint64_t row = id / grid[0];
+    pg.pid[0] = (uint32_t)(id % grid[0]);
+    pg.pid[1] = (uint32_t)(row % grid[1]);
+    pg.pid[2] = (uint32_t)(row / grid[1]);
+    if ({self.c_name(self.entry)}({call}) != 0) return 1;
+  }}
+  return 0;
+}}"""
+        return (struct + "\n\n" + run if struct else run), size, count
+
+    # Products
+
+    def pack_size(self, kind: Scalar, depth: int) -> int:
+        """Elements of the packing area of a product: one panel of the right operand."""
+        return depth * (512 // kind.bits) * 4
+
+    def dot_kernel(self, suffix: str, rows: int) -> str:
+        """Makes sure that a micro-kernel is in the file, and names it."""
+        del rows
+        return f"tj_dot_{suffix}"
+
+
+def _pointer_to(kind: str) -> str:
+    return f"{kind}*" if kind.endswith("*") else f"{kind} *"
+
+
+def _short_name(name: str) -> str:
+    """A readable C name from Triton's mangled one."""
+    short = name.split("__", 1)[0].rsplit(".", 1)[-1] if "." in name else name
+    return short + "_kernel" if short in ("main",) else short
+
+
+def _callees_first(module: Module) -> list[Func]:
+    """All functions that the kernel reaches, each behind those it calls."""
+    by_name = {f.name: f for f in module.funcs}
+    done: list[Func] = []
+    active: set[str] = set()
+
+    def visit(func: Func, via: Optional[Op]) -> None:
+        if func in done:
+            return
+        if func.name in active:
+            raise UnsupportedOp("tt.call", where(via.loc) if via else "", "recursive calls are not possible")
+        active.add(func.name)
+        for op in walk(func.body):
+            if op.name == "tt.call" and op.attrs["callee"] in by_name:
+                visit(by_name[op.attrs["callee"]], op)
+        active.discard(func.name)
+        done.append(func)
+
+    visit(module.entry, None)
+    return done
+
+
+def _place(buffers: list[Buffer], loops: list[tuple[int, int]]) -> tuple[dict[int, int], int]:
+    """Gives every buffer its offset; buffers that are never alive together may share space."""
+    for low, high in sorted(loops, key=lambda span: span[1] - span[0]):
+        for buffer in buffers:
+            # Alive before the loop and used in it: needed in every iteration.
+            if buffer.start <= low < buffer.end < high:
+                buffer.end = high
+    offsets: dict[int, int] = {}
+    placed: list[tuple[Buffer, int, int]] = []
+    total = 0
+    for buffer in sorted(buffers, key=lambda b: -b.bytes):
+        size = (buffer.bytes + 63) // 64 * 64
+        busy = sorted(
+            (at, at + n) for other, at, n in placed if other.start <= buffer.end and buffer.start <= other.end
+        )
+        offset = 0
+        for low, high in busy:
+            if offset + size <= low:
+                break
+            offset = max(offset, high)
+        placed.append((buffer, offset, size))
+        offsets[buffer.number] = offset
+        total = max(total, offset + size)
+    return offsets, total

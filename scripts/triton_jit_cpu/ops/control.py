@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Structured and unstructured control flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import ctype
+from ..ctype import NUM, RAW
+from ..ir import Block, Op, Tile, Value
+from ..registry import statement
+
+if TYPE_CHECKING:
+    from ..func import Buffer, FuncEmitter
+
+
+def _nested(func: FuncEmitter, block: Block) -> list[str]:
+    """The lines of a nested block, terminator included."""
+    outer, func.code = func.code, []
+    func.last_comment = None
+    func.emit_block(block)
+    inner, func.code = func.code, outer
+    func.last_comment = None
+    return ["  " + line for line in inner]
+
+
+def assign(func: FuncEmitter, targets: list[Value], values: list[Value]) -> None:
+    """``targets = values``, all at once: C variables and storage that carry values around."""
+    func.flush()
+    scalars = [(t, v) for t, v in zip(targets, values) if not isinstance(t.type, Tile)]
+    names = {func.scalar(t).text for t, _ in scalars}
+    pending: list[tuple[str, str]] = []
+    for target, value in scalars:
+        to = func.scalar(target).text
+        text = func.text(value, NUM)
+        if text == to:
+            continue
+        if text in names:  # it may be overwritten before it is read
+            text = func.constant(target.type, target.name or "next", text)
+        pending.append((to, text))
+    tiles = [(t, v) for t, v in zip(targets, values) if isinstance(t.type, Tile) and t in func.buffers_of]
+    into = {func.buffers_of[t] for t, _ in tiles}
+    direct: list[tuple[Value, Buffer]] = []
+    copies: list[tuple[Value, Buffer, Buffer]] = []
+    for target, value in tiles:
+        buffer = func.buffers_of[target]
+        if func.buffers_of.get(value) is buffer:
+            continue
+        clash = False
+        for leaf, same in func.leaves([value]):
+            other = func.buffers_of.get(leaf)
+            if other in into and not (other is buffer and same):
+                clash = True
+        if clash:
+            copy = func.new_buffer(target, buffer.form)
+            func.keep_copy(value, copy)
+            copies.append((target, copy, buffer))
+        else:
+            direct.append((value, buffer))
+    for value, buffer in direct:
+        func.keep_copy(value, buffer)
+    for target, copy, buffer in copies:
+        func.copy_buffer(copy, buffer)
+    for to, text in pending:
+        func.line(f"{to} = {text};")
+
+
+def _declare_results(func: FuncEmitter, op: Op) -> None:
+    for result in op.results:
+        if isinstance(result.type, Tile):
+            func.buffers_of[result] = func.new_buffer(result, RAW)
+        else:
+            func.declare_scalar(result, func.fresh(result.name or "res"))
+
+
+@statement("scf.for")
+def scf_for(func: FuncEmitter, op: Op) -> None:
+    body = op.regions[0].blocks[0]
+    low, high, step = (func.text(v) for v in op.operands[:3])
+    start = func.clock
+    carried = list(zip(body.args[1:], op.operands[3:], op.results))
+    inits: list[tuple[Value, Value]] = []
+    for arg, init, result in carried:
+        shift = func.plan.shifts.get(arg)
+        if shift is not None:
+            offset = func.fresh(f"{arg.name or 'p'}_offset")
+            func.declare_offset(offset)
+            func.shift(arg, init, offset)
+            func.shift(result, init, offset)
+        elif isinstance(arg.type, Tile):
+            buffer = func.adopt(init, RAW, op) or func.new_buffer(arg, RAW)
+            func.buffers_of[arg] = func.buffers_of[result] = buffer
+            inits.append((arg, init))
+        else:
+            name = func.fresh(arg.name or result.name or "carry")
+            func.declare_scalar(arg, name)
+            func.bind(result, name)
+            inits.append((arg, init))
+    assign(func, [a for a, _ in inits], [i for _, i in inits])
+    index = body.args[0]
+    kind = ctype.local(index.type)
+    var = func.fresh(index.name or "k")
+    func.bind(index, var)
+    cast = f"(uint{8 * ctype.size(index.type)}_t)" if op.attrs.get("unsignedCmp") else ""
+    counter = func.fresh(var + "_wide")
+    wide = "int64_t" if ctype.size(index.type) < 8 else "__int128"
+    func.line(f"for ({wide} {counter} = {cast}{low}; {counter} < {cast}{high}; {counter} += {step}) {{")
+    func.line(f"  const {kind} {var} = ({kind}){counter};")
+    func.code += _nested(func, body)
+    func.line("}")
+    func.clock += 1
+    func.loop_spans.append((start, func.clock))
+
+
+@statement("scf.yield")
+def scf_yield(func: FuncEmitter, op: Op) -> None:
+    assert op.block is not None and op.block.region is not None
+    parent = op.block.region.op
+    assert parent is not None
+    if parent.name == "scf.for":
+        body = parent.regions[0].blocks[0]
+        pairs = list(zip(body.args[1:], op.operands))
+        shifts = [(a, v) for a, v in pairs if a in func.plan.shifts]
+        rest = [(a, v) for a, v in pairs if a not in func.plan.shifts]
+        func.flush()
+        assign(func, [a for a, _ in rest], [v for _, v in rest])
+        for arg, _ in shifts:
+            for add, number in func.plan.shifts[arg].steps:
+                amount = func.uniform(add.operands[number])
+                func.line(f"{func.shifted[arg].offset} += {amount};")
+    elif parent.name == "scf.while":
+        before = parent.regions[0].blocks[0]
+        assign(func, before.args, op.operands)
+    else:
+        assign(func, parent.results, op.operands)
+
+
+@statement("scf.if")
+def scf_if(func: FuncEmitter, op: Op) -> None:
+    condition = func.text(op.operands[0])
+    _declare_results(func, op)
+    func.line(f"if ({condition}) {{")
+    func.code += _nested(func, op.regions[0].blocks[0])
+    if len(op.regions) > 1 and op.regions[1].blocks:
+        other = _nested(func, op.regions[1].blocks[0])
+        if other:
+            func.line("} else {")
+            func.code += other
+    func.line("}")
+
+
+@statement("scf.while")
+def scf_while(func: FuncEmitter, op: Op) -> None:
+    before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
+    start = func.clock
+    for arg in before.args:
+        if isinstance(arg.type, Tile):
+            func.buffers_of[arg] = func.new_buffer(arg, RAW)
+        else:
+            func.declare_scalar(arg, func.fresh(arg.name or "carry"))
+    _declare_results(func, op)
+    for arg, result in zip(after.args, op.results):
+        if isinstance(arg.type, Tile):
+            func.buffers_of[arg] = func.buffers_of[result]
+        else:
+            func.bind(arg, func.scalar(result).text)
+    assign(func, before.args, op.operands)
+    func.line("for (;;) {")
+    func.code += _nested(func, before)
+    func.code += _nested(func, after)
+    func.line("}")
+    func.clock += 1
+    func.loop_spans.append((start, func.clock))
+
+
+@statement("scf.condition")
+def scf_condition(func: FuncEmitter, op: Op) -> None:
+    assert op.block is not None and op.block.region is not None and op.block.region.op is not None
+    condition = func.text(op.operands[0])
+    assign(func, op.block.region.op.results, op.operands[1:])
+    func.line(f"if (!({condition})) break;")
+
+
+@statement("scf.execute_region")
+def execute_region(func: FuncEmitter, op: Op) -> None:
+    _declare_results(func, op)
+    func.line("{")
+    func.code += _nested(func, op.regions[0].blocks[0])
+    func.line("}")
+
+
+@statement("cf.br")
+def br(func: FuncEmitter, op: Op) -> None:
+    assign(func, op.successors[0].args, op.operands)
+    func.line(f"goto {func.labels[op.successors[0]]};")
+
+
+@statement("cf.cond_br")
+def cond_br(func: FuncEmitter, op: Op) -> None:
+    sizes = op.attrs.get("operandSegmentSizes", [1, 0, 0])
+    condition = func.text(op.operands[0])
+    for number, successor in enumerate(op.successors):
+        first = 1 + sum(sizes[1 : 1 + number])
+        values = op.operands[first : first + sizes[1 + number]]
+        outer, func.code = func.code, []
+        assign(func, successor.args, values)
+        inner, func.code = func.code, outer
+        func.line(f"if ({condition}) {{" if number == 0 else "} else {")
+        func.code += ["  " + line for line in inner]
+        func.line(f"  goto {func.labels[successor]};")
+    func.line("}")

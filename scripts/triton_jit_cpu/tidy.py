@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Removes constants that nothing uses from generated C.
+
+The lowering computes some values in case a version of a loop needs them. Every constant is
+on a line of its own and computing it has no effect, so unused ones can go; that keeps the
+C readable and free of warnings.
+"""
+
+from __future__ import annotations
+
+import re
+
+_DEFINITION = re.compile(r"^\s*(?:const [A-Za-z_]\w* |[A-Za-z_]\w* \**(?:restrict )?const )(\w+) = [^;{]*(?:\{[^;{}]*\}[^;{}]*)?;$")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_VARIABLE = re.compile(r"^\s*[A-Za-z_]\w* \**(\w+)(?:\[\d+\])?;$")
+
+
+def remove_unused(code: list[str], top: list[str]) -> list[str]:
+    """The lines without constants that nothing uses; `top` goes in front."""
+    lines = top + code
+    words = [set() if line.lstrip().startswith("/*") else _WORD.findall(line) for line in lines]
+    counts: dict[str, int] = {}
+    for found in words:
+        for word in found:
+            counts[word] = counts.get(word, 0) + 1
+    defined: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        match = _DEFINITION.match(line)
+        if match and match.group(1) not in defined:
+            defined[match.group(1)] = number
+    gone: set[int] = set()
+    todo = [name for name in defined if counts.get(name) == 1]
+    while todo:
+        name = todo.pop()
+        number = defined[name]
+        if number in gone:
+            continue
+        gone.add(number)
+        for word in words[number]:
+            counts[word] -= 1
+            if counts[word] == 1 and word in defined and defined[word] not in gone:
+                todo.append(word)
+    for number, line in enumerate(lines):
+        match = _VARIABLE.match(line)
+        if match and counts.get(match.group(1)) == 1:
+            gone.add(number)
+    return _no_empty_loops([line for number, line in enumerate(lines) if number not in gone])
+
+
+def _no_empty_loops(lines: list[str]) -> list[str]:
+    """Drops loops and blocks without a body."""
+    result: list[str] = []
+    for line in lines:
+        if line.strip() == "}" and result:
+            opener = result[-1].strip()
+            if (opener == "{" or opener.startswith("for (int64_t ") or opener.startswith("for (; at")) and opener.endswith("{"):
+                result.pop()
+                if result and result[-1].strip() == "TJ_VECTOR":
+                    result.pop()
+                continue
+        result.append(line)
+    return result
