@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from . import cache, options
 from .binding import Bound, bind, printable
-from .errors import Failure, causes, last_user_frame, os_error_text, user_traceback
+from .errors import Failure, causes, os_error_text, text_of, user_traceback
 from .inspection import reached_functions
 from .output import warn
 from .snapshot import Function
@@ -142,45 +143,38 @@ def compile_failure(api: TritonApi, function: Function, error: BaseException) ->
     for cause in chain:
         status = getattr(cause, "status", None)
         if isinstance(status, str) and status in _BACKEND_STATUSES:
-            return Failure(status, f"kernel '{function.name}' ({function.location.path}): {cause}", text)
+            return Failure(status, f"kernel '{function.name}' ({function.location.path}): {text_of(cause)}", text)
     if isinstance(error, MemoryError):
         return Failure("E_OUT_OF_MEMORY", f"out of memory while compiling kernel '{function.name}'", text)
     if isinstance(error, OSError):
         return Failure("E_IO", f"kernel '{function.name}': {error}", text)
     if isinstance(error, RuntimeError) and str(error).startswith("Cannot find "):  # a tool such as ptxas
         return Failure("E_IO", f"kernel '{function.name}': {error}", text)
-    message = f"kernel '{function.name}' does not compile"
-    places = list(_places(api, function, chain))
-    if places:
-        message += "".join(f"\n{place}" for place in places)
-    else:
-        frame = last_user_frame(error)
-        where = f" ({function.location.path})" if frame is None else ""
-        message += f"{where}: {type(error).__name__}: {error}"
-    return Failure("E_COMPILE", message, text)
+    places = "\n".join(_places(api, function, chain))
+    return Failure("E_COMPILE", f"kernel '{function.name}' does not compile\n{places}", text)
 
 
-def _places(api: TritonApi, function: Function, chain: list[BaseException]) -> Any:
-    """The compilation errors of a chain, each with the file and line it points at."""
+def _places(api: TritonApi, function: Function, chain: list[BaseException]) -> Iterator[str]:
+    """What a chain of errors says, each compilation error with the file and line it points at."""
     from triton.compiler.errors import CompilationError
 
     by_source = {}
     for reached in reached_functions(api, function.jit):
         by_source.setdefault(getattr(reached, "src", None), reached)
-    explained = ""
+    said = ""
     for error in chain:
-        if not isinstance(error, CompilationError):
-            detail = str(error)
-            if detail and detail not in explained:
-                yield f"{type(error).__name__}: {detail}"
-            continue
-        explained += str(error)
-        line = getattr(error.node, "lineno", None)
-        place = function.location.path
-        reached = by_source.get(error.src)
+        detail = text_of(error)
+        if isinstance(error, CompilationError):
+            reached, line = by_source.get(error.src), getattr(error.node, "lineno", None)
+        elif said and (not detail or detail in said):
+            continue  # Triton's text quotes what it was raised from
+        else:
+            reached, line = (None if said else function.jit), 1
+        place = ""
         if reached is not None and line is not None:
-            place = f"{reached.fn.__code__.co_filename}:{_def_line(reached) + line - 1}"
-        yield f"{place}: {type(error).__name__}: {error}"
+            place = f"{reached.fn.__code__.co_filename}:{_def_line(reached) + line - 1}: "
+        said += detail
+        yield f"{place}{type(error).__name__}: {detail}"
 
 
 def _def_line(jit: Any) -> int:

@@ -53,6 +53,14 @@ def last_user_frame(error: BaseException) -> traceback.FrameSummary | None:
     return frames[-1] if frames else None
 
 
+def text_of(error: BaseException) -> str:
+    """``str(error)``, also where that itself raises."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a user's __str__
+        return "(its text cannot be had)"
+
+
 def os_error_text(error: OSError) -> str:
     """errno text of an OSError, without Python's class name."""
     return error.strerror or str(error) or type(error).__name__
@@ -71,7 +79,7 @@ def from_source_error(error: BaseException, source: str) -> Failure:
     where = f"{frame.filename}:{frame.lineno}" if frame else source
     line = f"\n    {frame.line}" if frame and frame.line else ""
     name = type(error).__name__
-    detail = f": {error}" if str(error) else ""
+    detail = f": {text_of(error)}" if text_of(error) else ""
     if isinstance(error, ImportError):
         hint = ""
         if isinstance(error, ModuleNotFoundError) and error.name:

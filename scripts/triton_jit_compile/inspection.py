@@ -77,8 +77,9 @@ def _tuned_parameters(api: TritonApi, chain: list[Any]) -> list[str]:
 def _no_such_kernel(api: TritonApi, module: ModuleType, name: str, where: str) -> Failure:
     kernels = [key for key, value in vars(module).items() if _is_kernel_of(api, module, value)]
     message = f"{where} has no '{name}'."
-    close = difflib.get_close_matches(name, [key for key in vars(module) if not key.startswith("__")], n=3)
-    close = [key for key in close if key in kernels] or [key for key in close if key not in kernels][:1]
+    others = [key for key in vars(module) if not key.startswith("__") and key not in kernels]
+    close = difflib.get_close_matches(name, kernels, n=3, cutoff=0.75)
+    close = close or difflib.get_close_matches(name, others, n=1, cutoff=0.75)
     if close:
         message += " Did you mean " + " or ".join(f"'{key}'" for key in close) + "?"
     if kernels:

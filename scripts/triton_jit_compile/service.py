@@ -8,7 +8,7 @@ from typing import Any
 from . import snapshot
 from .compiling import Artifact, compile_function
 from .describing import make_record
-from .errors import Failure, user_traceback
+from .errors import Failure, text_of, user_traceback
 from .output import Log, captured
 from .protocol import MalformedMessage, decode_message, encode_message
 from .snapshot import Function
@@ -37,7 +37,7 @@ def handle(request: bytes, log: Log | None = None) -> bytes:
     except MemoryError:
         return _error("E_OUT_OF_MEMORY", "out of memory in the Python side of the compiler")
     except BaseException as error:  # noqa: BLE001 - a host must never see an exception
-        return _error("E_INTERNAL", f"{type(error).__name__}: {error}", user_traceback(error))
+        return _error("E_INTERNAL", f"{type(error).__name__}: {text_of(error)}", user_traceback(error))
 
 
 def _error(status: str, message: str, traceback_text: str = "") -> bytes:

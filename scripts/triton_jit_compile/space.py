@@ -365,11 +365,12 @@ class ModuleSpace:
         return module
 
     def _is_for_bridge(self, name: str, internal: bool) -> bool:
-        if internal or name in self.modules:
+        if internal:
             return True
         if "." in name:
             parent = self.modules.get(name.rpartition(".")[0])
             return parent is not None and _owner(parent) is not None and self._find(name, parent) is not None
+        # not what an installed module imports, unless nobody else has it
         return not self._is_ordinary(name) and find_spec(name, skip=_bridge) is None
 
 

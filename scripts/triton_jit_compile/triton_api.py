@@ -42,7 +42,12 @@ class TritonApi:
     BaseBackend: type
     backends: dict[str, Any]
     driver: Any
-    type_names: frozenset[str]
+    canonical_types: dict[str, str]  # every spelling of a type that Triton knows -> its short name
+
+    @property
+    def type_names(self) -> frozenset[str]:
+        """The short names of the types."""
+        return frozenset(self.canonical_types.values())
 
     def environment(self) -> dict[str, str]:
         """The environment variables that Triton puts into an artifact's key."""
@@ -166,5 +171,5 @@ def _find() -> TritonApi:
         BaseBackend=backend_base.BaseBackend,
         backends=_import("triton.backends").backends,
         driver=_import("triton.runtime.driver").driver,
-        type_names=frozenset(names.values()),
+        canonical_types=dict(names),
     )

@@ -13,9 +13,6 @@ from .triton_api import TritonApi
 ALIGNED, UNALIGNED = 16, 8  # addresses that stand for the two alignment classes
 _OUT_OF_RANGE = 1 << 62  # a pointer's extent is unknown: never claim that 32-bit offsets reach it
 _CLASS_NUMBERS = {"D": 16, "": 3, "1": 1}
-_INT_RANGES = {f"i{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)} | {
-    f"u{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)
-}
 FLOAT_TYPES = frozenset(("fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5", "fp8e4b15", "fp8e4b8", "fp8e5b16"))
 
 
@@ -68,8 +65,8 @@ def encode(api: TritonApi, value: Any) -> dict[str, Any]:
             return {"str": value.encode("utf-8").hex()}
         except UnicodeEncodeError:
             return {"opaque": ascii(value)}
-    if isinstance(value, api.language.dtype) and str(value) in _dtypes(api):
-        return {"dtype": str(value)}
+    if isinstance(value, api.language.dtype) and _dtype_name(api, value) in _dtypes(api):
+        return {"dtype": _dtype_name(api, value)}
     if type(value) is tuple:
         items = [encode(api, item) for item in value]
         if not any("opaque" in item for item in items):
@@ -93,11 +90,17 @@ def _safe_repr(value: Any) -> str:
 
 
 def _dtypes(api: TritonApi) -> dict[str, Any]:
-    """Triton's scalar dtypes by name; ``u1`` and ``i1`` are both its boolean."""
-    found = {str(value): value for value in vars(api.language).values() if type(value) is api.language.dtype}
+    """Triton's scalar dtypes by their short names (``i32``, ``fp16``); its boolean is ``u1`` or ``i1``."""
+    found = {
+        _dtype_name(api, value): value for value in vars(api.language).values() if type(value) is api.language.dtype
+    }
     for alias in ("u1", "i1"):
         found.setdefault(alias, api.language.int1)
     return found
+
+
+def _dtype_name(api: TritonApi, dtype: Any) -> str:
+    return api.canonical_types.get(str(dtype), str(dtype))
 
 
 class Decoder:
@@ -156,7 +159,7 @@ class Decoder:
 
     def _dtype(self, name: str, content: Any) -> Any:
         dtypes = _dtypes(self._api)
-        if content not in dtypes:
+        if not isinstance(content, str) or content not in dtypes:
             raise _bad(name, f"Triton has no dtype '{content}'; it has {', '.join(sorted(dtypes))}")
         return dtypes[content]
 
@@ -173,7 +176,7 @@ class Decoder:
 
     def _pointer(self, name: str, value: dict[str, Any]) -> Pointer:
         dtype, alignment = value["ptr"], value.get("class", "")
-        if dtype not in self._api.type_names:
+        if not isinstance(dtype, str) or dtype not in self._api.type_names:
             known = ", ".join(sorted(self._api.type_names))
             raise _bad(name, f"triton {self._api.version_text} has no pointers to '{dtype}'; it has {known}")
         if alignment not in ("", "D"):
@@ -182,13 +185,13 @@ class Decoder:
 
     def _scalar(self, name: str, value: dict[str, Any]) -> Scalar:
         type_name, number_class = value["scalar"], value.get("class", "")
-        if type_name not in self._api.type_names or type_name == "void":
+        if not isinstance(type_name, str) or type_name not in self._api.type_names or type_name == "void":
             raise _bad(name, f"triton {self._api.version_text} has no scalar type '{type_name}'")
         if type_name in FLOAT_TYPES:
             return Scalar(type_name, 0.5)
         if type_name == "u1":
             return Scalar(type_name, True)
-        if number_class not in _CLASS_NUMBERS:
+        if not isinstance(number_class, str) or number_class not in _CLASS_NUMBERS:
             raise _bad(name, f"an integer has no specialisation class '{number_class}'")
         return Scalar(type_name, _CLASS_NUMBERS[number_class])
 

@@ -21,10 +21,11 @@ BASIC = str(KERNELS / "basic.py")
 CUDA = {"backend": "cuda", "arch": "90", "warp_size": 32}
 
 # Triton reads these when it is imported; the tests start from an empty cache and the defaults.
-_cache = tempfile.TemporaryDirectory(prefix="tj-test-cache-")
-for _name in [name for name in os.environ if name.startswith("TRITON_")]:
-    del os.environ[_name]
-os.environ["TRITON_CACHE_DIR"] = _cache.name
+if "TJ_TEST_CHILD" not in os.environ:
+    _cache = tempfile.TemporaryDirectory(prefix="tj-test-cache-")
+    for _name in [name for name in os.environ if name.startswith("TRITON_")]:
+        del os.environ[_name]
+    os.environ["TRITON_CACHE_DIR"] = _cache.name
 
 
 def load_script() -> Any:
@@ -184,7 +185,7 @@ def run_python(code: str, environment: dict[str, str | None] | None = None, **ho
             env.pop(name, None)
         else:
             env[name] = value
-    env["PYTHONPATH"] = str(HERE)
+    env |= {"PYTHONPATH": str(HERE), "TJ_TEST_CHILD": "1"}
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True, timeout=120, **how
     )
