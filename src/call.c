@@ -24,6 +24,7 @@
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* into the hit path */
 
 static const tj_store *const store = &tj_store_null;
 
@@ -116,8 +117,9 @@ static inline tj_status find_place(const tj_function *fn, const tj_launch *launc
   return tj_backend_context(state->backend, want->device, launch->stream, &want->context);
 }
 
-static inline tj_status want_call(tj_function *fn, const tj_launch *launch, const tj_arg *args,
-                                  size_t n_args, bool preparing, tj_bound *bound, tj_want *want) {
+static ALWAYS_INLINE tj_status want_call(tj_function *fn, const tj_launch *launch,
+                                         const tj_arg *args, size_t n_args, bool preparing,
+                                         tj_bound *bound, tj_want *want) {
   uint32_t target = 0;
   tj_key_head head;
   tj_status status = check_launch(launch, preparing);
@@ -469,7 +471,7 @@ static tj_status prepare(tj_function *fn, const tj_launch *launch, const tj_arg 
                          size_t n_args, tj_kernel **out_kernel) {
   tj_bound bound;
   tj_want want;
-  tj_status status = want_call(fn, launch, args, n_args, true, &bound, &want);
+  tj_status status = tj_want_bind(fn, launch, args, n_args, true, &bound, &want);
   if (status != TJ_OK) return status;
   tj_kernel *kernel = NULL;
   tj_module *module = NULL;
@@ -490,7 +492,7 @@ static tj_status is_prepared(tj_function *fn, const tj_launch *launch, const tj_
                              size_t n_args, int *out_prepared) {
   tj_bound bound;
   tj_want want;
-  tj_status status = want_call(fn, launch, args, n_args, true, &bound, &want);
+  tj_status status = tj_want_bind(fn, launch, args, n_args, true, &bound, &want);
   if (status != TJ_OK) return status;
   const tj_kernel *kernel = tj_table_find(&fn->table, want.key, want.key_size, want.hash);
   *out_prepared = kernel && kernel->status == TJ_OK &&

@@ -16,21 +16,19 @@
 
 #define MAX_TUPLE_DEPTH 32
 
-/* A rule and a kind in one number; 0, as (PLAIN, DEFAULT), is none of the common ones. */
-#define FORM(rule, kind) ((uint32_t)(rule) << 8 | (kind))
+/* Why a first attempt stops; they never leave this file. */
+#define NEEDS_ROOM ((tj_status)-1)   /* the buffers are too small */
+#define HAS_KEYWORDS ((tj_status)-2) /* the arguments are not in the parameters' order */
 
-/* Internal: the buffers are too small. Never leaves this file. */
-#define NEEDS_ROOM ((tj_status)-1)
+/* Parameters whose fixed items fit the inline buffers. */
+#define MAX_INLINE_PARAMS ((TJ_INLINE_KEY - sizeof(tj_key_head)) / TJ_KEY_ITEM)
+_Static_assert(MAX_INLINE_PARAMS <= TJ_INLINE_PARAMS / 8, "packed values fit too");
 
 /* ---- writing: room is ensured by the callers ------------------------------------------- */
 
-static inline void put_pair(uint8_t *at, uint8_t tag, uint8_t aux) {
-  at[0] = tag;
-  at[1] = aux;
-}
-
 static inline void put_item(tj_bound *b, uint8_t tag, uint8_t aux) {
-  put_pair(b->key + b->key_size, tag, aux);
+  uint16_t pair = tj_key_pair(tag, aux);
+  memcpy(b->key + b->key_size, &pair, 2);
   b->key_size += 2;
 }
 
@@ -439,13 +437,14 @@ static tj_status bind_param(tj_bound *b, uint32_t i) {
     tj_status status = bind_absent(b, i, &arg);
     if (status != TJ_OK || arg == NULL) return status;
   }
+  if (UNLIKELY(arg->kind == TJ_KEYWORD)) return HAS_KEYWORDS;
   tj_place place = {b, i, 0, NULL};
   if (param->rule == TJ_RULE_CONSTEXPR) return bind_const(b, arg, &place);
   return bind_value(b, param, arg, &place);
 }
 
-/* All parameters. The common ones are written right here, with the three cursors in
-   registers; the others go the long way through memory. */
+/* All parameters; at most that many arguments. The common ones are written right here, with
+   the cursors in registers; the others go the long way through memory. */
 static tj_status bind_all(tj_bound *b, const tj_key_head *head) {
   const tj_param *param = b->signature->params;
   uint32_t n = b->signature->n_params, n_args = (uint32_t)b->n_args;
@@ -455,31 +454,29 @@ static tj_status bind_all(tj_bound *b, const tj_key_head *head) {
   uint8_t *key = b->key + sizeof *head, *params = b->params;
   uint32_t at = 0; /* in params */
   const tj_arg *arg = b->args;
-  for (uint32_t i = 0; i < n; i++, param++, arg++) {
-    uint32_t form = i < n_args ? FORM(param->rule, arg->kind) : 0;
-    uint64_t bits;
-    if (LIKELY(form == FORM(TJ_RULE_PLAIN, TJ_POINTER))) {
-      if (UNLIKELY(arg->dtype - 1u >= TJ_DTYPE_COUNT - 1u)) goto slowly;
-      bits = arg->v.u;
+  for (uint32_t i = 0; i < n_args; i++, param++, arg++) {
+    uint64_t bits = arg->v.u;
+    if (arg->kind == TJ_POINTER && param->rule == TJ_RULE_PLAIN &&
+        arg->dtype - 1u < TJ_DTYPE_COUNT - 1u) {
+      uint16_t item = param->pointer_item[(bits & 15) == 0] | tj_key_pair((uint8_t)arg->dtype, 0);
       at = (at + 7) & ~7u;
-      put_pair(key, (uint8_t)(TJ_KEY_POINTER | arg->dtype), param->classes[(bits & 15) == 0]);
+      memcpy(key, &item, 2);
       memcpy(params + at, &bits, 8);
       key += 2;
       at += 8;
-    } else if (form == FORM(TJ_RULE_PLAIN, TJ_INT)) {
-      bits = arg->v.u;
-      if (UNLIKELY(bits == 1 || (int64_t)bits != (int32_t)bits)) goto slowly;
+    } else if (arg->kind == TJ_INT && param->rule == TJ_RULE_PLAIN && bits != 1 &&
+               (int64_t)bits == (int32_t)bits) {
       at = (at + 3) & ~3u;
-      put_pair(key, TJ_I32, param->classes[(bits & 15) == 0]);
+      memcpy(key, &param->int_item[(bits & 15) == 0], 2);
       memcpy(params + at, &bits, 8);
       key += 2;
       at += 4;
-    } else if (form == FORM(TJ_RULE_CONSTEXPR, TJ_INT)) {
-      put_pair(key, TJ_KEY_INT, 0);
-      memcpy(key + 2, &arg->v.u, 8);
+    } else if (arg->kind == TJ_INT && param->rule == TJ_RULE_CONSTEXPR) {
+      uint16_t item = tj_key_pair(TJ_KEY_INT, 0);
+      memcpy(key, &item, 2);
+      memcpy(key + 2, &bits, 8);
       key += 10;
     } else {
-    slowly:
       b->key_size = (uint32_t)(key - b->key);
       b->params_size = at;
       tj_status status = bind_param(b, i);
@@ -490,6 +487,10 @@ static tj_status bind_all(tj_bound *b, const tj_key_head *head) {
   }
   b->key_size = (uint32_t)(key - b->key);
   b->params_size = at;
+  for (uint32_t i = n_args; i < n; i++) {
+    tj_status status = bind_param(b, i);
+    if (UNLIKELY(status != TJ_OK)) return status;
+  }
   return TJ_OK;
 }
 
@@ -579,36 +580,31 @@ static tj_status reorder(tj_bound *b, size_t first_keyword) {
   return TJ_OK;
 }
 
-/* Keywords come last, so the last argument tells. */
-static inline bool has_keywords(const tj_arg *args, size_t n_args) {
-  return n_args > 0 && args[n_args - 1].kind == TJ_KEYWORD;
-}
-
-static tj_status bind_slowly(tj_bound *b, const tj_key_head *head, bool needs_room) {
-  size_t n_args = b->n_args;
-  tj_status status = TJ_OK;
-  if (has_keywords(b->args, n_args)) {
+/* Any call that the first attempt did not bind: `reason` is why. */
+static tj_status bind_slowly(tj_bound *b, const tj_key_head *head, tj_status reason) {
+  if (reason == HAS_KEYWORDS) {
     size_t first = 0;
     while (b->args[first].kind != TJ_KEYWORD) first++;
-    status = reorder(b, first);
-  } else if (n_args > b->signature->n_params) {
-    status = tj_fail(TJ_E_TOO_MANY_ARGUMENTS,
-                     "'%s' takes %u arguments, constexprs included; the call gave %zu",
-                     b->signature->name, b->signature->n_params, n_args);
+    reason = reorder(b, first);
+    if (reason == TJ_OK) reason = bind_all(b, head);
   }
-  if (status == TJ_OK && !needs_room) {
-    status = bind_all(b, head);
-    needs_room = status == NEEDS_ROOM;
+  if (reason == NEEDS_ROOM) {
+    reason = spill(b);
+    if (reason == TJ_OK) reason = bind_all(b, head);
   }
-  if (needs_room && (status == TJ_OK || status == NEEDS_ROOM)) {
-    status = spill(b);
-    if (status == TJ_OK) status = bind_all(b, head);
-  }
-  if (status == NEEDS_ROOM) /* an argument grew between the two passes */
-    status = tj_fail(TJ_E_INVALID, "the arguments of '%s' changed while they were bound",
+  if (reason == NEEDS_ROOM || reason == HAS_KEYWORDS) /* changed between two passes */
+    reason = tj_fail(TJ_E_INVALID, "the arguments of '%s' changed while they were bound",
                      b->signature->name);
-  if (status != TJ_OK) tj_bound_release(b);
-  return status;
+  if (reason != TJ_OK) tj_bound_release(b);
+  return reason;
+}
+
+/* More arguments than parameters, which keywords may explain. */
+static tj_status too_many(const tj_bound *b) {
+  if (b->args[b->n_args - 1].kind == TJ_KEYWORD) return HAS_KEYWORDS;
+  return tj_fail(TJ_E_TOO_MANY_ARGUMENTS,
+                 "'%s' takes %u arguments, constexprs included; the call gave %zu",
+                 b->signature->name, b->signature->n_params, b->n_args);
 }
 
 tj_status tj_bind(tj_bound *bound, const tj_key_head *head, const tj_arg *args, size_t n_args) {
@@ -622,13 +618,14 @@ tj_status tj_bind(tj_bound *bound, const tj_key_head *head, const tj_arg *args, 
   bound->params_capacity = TJ_INLINE_PARAMS;
 
   uint32_t n = bound->signature->n_params;
-  bool fits = n <= (TJ_INLINE_KEY - sizeof *head) / TJ_KEY_ITEM && n <= TJ_INLINE_PARAMS / 8;
-  if (UNLIKELY(!fits || n_args > n || has_keywords(args, n_args)))
-    return bind_slowly(bound, head, !fits);
-  tj_status status = bind_all(bound, head);
-  if (UNLIKELY(status == NEEDS_ROOM)) return bind_slowly(bound, head, true);
-  if (UNLIKELY(status != TJ_OK)) tj_bound_release(bound);
-  return status;
+  tj_status status;
+  if (UNLIKELY(n_args > n))
+    status = too_many(bound);
+  else if (LIKELY(n <= MAX_INLINE_PARAMS))
+    status = bind_all(bound, head);
+  else
+    status = NEEDS_ROOM;
+  return LIKELY(status == TJ_OK) ? TJ_OK : bind_slowly(bound, head, status);
 }
 
 void tj_bound_release_spilled(tj_bound *bound) {

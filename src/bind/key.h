@@ -24,6 +24,7 @@
 #define TJ_BIND_KEY_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/str.h"
@@ -56,6 +57,14 @@ enum {
   TJ_KEY_FUNCTION,
   TJ_KEY_TUPLE
 };
+
+/* An item's two bytes as one number in memory order. */
+static inline uint16_t tj_key_pair(uint8_t tag, uint8_t aux) {
+  uint8_t bytes[2] = {tag, aux};
+  uint16_t pair;
+  memcpy(&pair, bytes, 2);
+  return pair;
+}
 
 /* Bytes of the longest item of fixed size, FUNCTION apart. */
 #define TJ_KEY_ITEM 10

@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "bind/key.h"
 #include "bind/value.h"
 
 #define MAX_PARAMS 4096
@@ -72,6 +73,10 @@ static tj_status read_param(const cJSON *item, tj_param *param) {
   if (is_true(item, "const", false)) param->flags |= TJ_PARAM_CONST;
   param->classes[0] = param->specialize ? TJ_CLASS_PLAIN : TJ_CLASS_NONE;
   param->classes[1] = param->specialize && align ? TJ_CLASS_16 : param->classes[0];
+  for (int i = 0; i < 2; i++) {
+    param->pointer_item[i] = tj_key_pair(TJ_KEY_POINTER, param->classes[i]);
+    param->int_item[i] = tj_key_pair(TJ_I32, param->classes[i]);
+  }
   if (is_true(item, "constexpr", false)) {
     param->rule = TJ_RULE_CONSTEXPR;
     param->flags |= TJ_PARAM_CONSTEXPR;

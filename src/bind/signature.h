@@ -39,6 +39,9 @@ typedef enum tj_default_kind {
 } tj_default_kind;
 
 typedef struct tj_param {
+  /* What a common argument adds to the key, {tag, class}, by whether it is a multiple of 16;
+     a pointer's tag still lacks its dtype. */
+  uint16_t pointer_item[2], int_item[2];
   uint8_t rule;         /* tj_rule */
   uint8_t specialize;   /* not in do_not_specialize */
   uint8_t classes[2];   /* class of a value that is no multiple of 16, and of one that is */

@@ -43,28 +43,19 @@ static tj_status launch_with_hooks(const tj_hooks *hooks, const tj_launch_plan *
   return status;
 }
 
-tj_status tj_launch_run(const tj_launch_plan *plan, int *out_launched) {
-  const tj_launch *asked = plan->bound->launch;
-  const tj_kernel *kernel = plan->kernel;
-  tj_backend_launch launch = {.struct_size = sizeof launch,
-                              .grid = {asked->grid[0], asked->grid[1], asked->grid[2]},
-                              .device = plan->module->device,
-                              .stream = asked->stream,
-                              .params = plan->bound->params,
-                              .params_size = plan->bound->params_size,
-                              .n_slots = kernel->artifact.n_slots,
-                              .artifact = &kernel->artifact};
+tj_status tj_launch_slowly(const tj_launch_plan *plan, tj_backend_launch *launch,
+                           int *out_launched) {
   *out_launched = 0;
-  if (asked->grid_fn) {
-    tj_status status = callback_grid(plan, launch.grid);
+  if (plan->bound->launch->grid_fn) {
+    tj_status status = callback_grid(plan, launch->grid);
     if (status != TJ_OK) return status;
   }
   for (int axis = 0; axis < 3; axis++)
-    if (__builtin_expect(launch.grid[axis] > plan->backend->max_grid[axis], 0))
-      return fail_grid(plan, launch.grid, axis);
-  if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return TJ_OK;
+    if (launch->grid[axis] > plan->backend->max_grid[axis])
+      return fail_grid(plan, launch->grid, axis);
+  if (launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0) return TJ_OK;
   *out_launched = 1;
   const tj_hooks *hooks = tj_hooks_get();
-  if (__builtin_expect(hooks != NULL, 0)) return launch_with_hooks(hooks, plan, &launch);
-  return plan->backend->launch(plan->module->handle, &launch);
+  if (hooks) return launch_with_hooks(hooks, plan, launch);
+  return plan->backend->launch(plan->module->handle, launch);
 }

@@ -40,7 +40,8 @@ static int probe(tj_backend_state *state) {
     state->reason = strdup(tj_last_error());
     return ABSENT;
   }
-  state->devices = devices < TJ_MAX_DEVICES ? devices : TJ_MAX_DEVICES;
+  atomic_store_explicit(&state->devices, devices < TJ_MAX_DEVICES ? devices : TJ_MAX_DEVICES,
+                        memory_order_release);
   return PRESENT;
 }
 
@@ -120,7 +121,7 @@ tj_status tj_backend_get_info(uint32_t index, tj_backend_info *out_info) {
   return TJ_OK;
 }
 
-tj_status tj_backend_device(tj_backend_state *state, int32_t device, int32_t *out_device) {
+tj_status tj_backend_check_device(tj_backend_state *state, int32_t device, int32_t *out_device) {
   if (__builtin_expect(atomic_load_explicit(&state->probed, memory_order_acquire) != PRESENT, 0)) {
     tj_status status = tj_backend_require(state);
     if (status != TJ_OK) return status;

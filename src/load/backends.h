@@ -19,7 +19,7 @@ typedef struct tj_backend_state {
   const tj_backend *backend;
   pthread_mutex_t load_lock; /* loads and unloads, one at a time */
   _Atomic int probed;        /* 0: not yet, 1: there, 2: not there */
-  int32_t devices;
+  _Atomic int32_t devices;
   char *reason;                                /* why it is not there */
   _Atomic uint32_t target_ids[TJ_MAX_DEVICES]; /* 0: not asked yet */
 } tj_backend_state;
@@ -30,8 +30,17 @@ tj_status tj_backend_find(const char *name, tj_backend_state **out_state);
 /* Opens the driver if it is not open; TJ_E_BACKEND_UNAVAILABLE with the reason. */
 tj_status tj_backend_require(tj_backend_state *state);
 
-/* The device that a launch means: `device`, or the current one if it is negative. */
-tj_status tj_backend_device(tj_backend_state *state, int32_t device, int32_t *out_device);
+/* The device that a launch means, checked: `device`, or the current one if it is negative. */
+tj_status tj_backend_check_device(tj_backend_state *state, int32_t device, int32_t *out_device);
+
+static inline tj_status tj_backend_device(tj_backend_state *state, int32_t device,
+                                          int32_t *out_device) {
+  *out_device = device;
+  /* `devices` is 0 until the backend was found to be present. */
+  int32_t devices = atomic_load_explicit(&state->devices, memory_order_acquire);
+  return (uint32_t)device < (uint32_t)devices ? TJ_OK
+                                              : tj_backend_check_device(state, device, out_device);
+}
 
 /* Target ids: small numbers for {backend, arch, warp size}, 0 for none. */
 tj_status tj_target_intern(const tj_target *target, uint32_t *out_id);
