@@ -14,11 +14,9 @@
 /* A grid beyond this is worth it, whatever its programs do. */
 #define SMALL_GRID ((uint64_t)1 << 20)
 /* Ranges that each thread gets on average: enough to even out programs that differ. */
-#define RANGES_PER_THREAD 8u
+#define RANGES_PER_THREAD ((uint64_t)8)
 
 #define TIME_SCALE 256u /* of tj_cpu_module.program_time */
-
-_Static_assert(TJ_CPU_PROGRAMS_MAX <= TJ_CPU_JOB_MAX, "a job takes the largest grid");
 
 /* ---- what a program tells ---------------------------------------------------------------- */
 
@@ -156,8 +154,7 @@ tj_status tj_cpu_launch(void *handle, const tj_backend_launch *launch) {
   tj_cpu_module *module = handle;
   const uint32_t *grid = launch->grid;
   uint64_t total = (uint64_t)grid[0] * grid[1]; /* of two numbers below 2^32 */
-  if (__builtin_expect(
-          __builtin_mul_overflow(total, grid[2], &total) || total > TJ_CPU_PROGRAMS_MAX, 0))
+  if (__builtin_expect(__builtin_mul_overflow(total, grid[2], &total) || total > TJ_CPU_JOB_MAX, 0))
     return too_many_programs(module, grid);
 
   tj_cpu_call call; /* `text` stays as it is */

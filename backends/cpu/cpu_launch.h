@@ -9,9 +9,6 @@
 
 #include "cpu/cpu_module.h"
 
-/* The largest grid, in programs; see TJ_CPU_JOB_MAX. */
-#define TJ_CPU_PROGRAMS_MAX ((uint64_t)1 << 50)
-
 /* On the stack of the thread that launches; every thread that takes part sees it. */
 typedef struct tj_cpu_call {
   tj_cpu_module *module;
@@ -28,7 +25,7 @@ typedef struct tj_cpu_call {
 } tj_cpu_call;
 
 /* The vtable's launch. */
-tj_status tj_cpu_launch(void *module, const tj_backend_launch *launch);
+tj_status tj_cpu_launch(void *handle, const tj_backend_launch *launch);
 
 /* Runs programs [first, last) on this thread. False: this launch has failed. */
 bool tj_cpu_run_range(tj_cpu_call *call, void *scratch, uint64_t first, uint64_t last);

@@ -29,7 +29,7 @@ typedef struct tj_cpu_module {
 /* The vtable's load and unload. */
 tj_status tj_cpu_load(const tj_artifact *artifact, int32_t device, uint64_t context,
                       void **out_module);
-void tj_cpu_unload(void *module);
+void tj_cpu_unload(void *handle);
 
 /*
  * Why `size` bytes are not a whole shared object for this machine, or NULL if they are.

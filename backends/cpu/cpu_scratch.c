@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define ALIGNMENT 64u
+#define ALIGNMENT ((size_t)64)
 /* A block larger than this goes back to the system after its launch: a guest should not
    sit on much memory, and next to such a launch an allocation costs nothing. */
 #define KEEP_MAX ((uint64_t)16 << 20)

@@ -19,8 +19,6 @@
 #include "cpu/cpu_pool.h"
 #include "triton_jit/runtime.h"
 
-extern char **environ;
-
 /* ---- modules --------------------------------------------------------------------------------- */
 
 /* Adds 1 to out[id], after n turns of work. */
@@ -232,7 +230,7 @@ static void *launch_many(void *argument) {
   host_thread *self = argument;
   for (uint32_t i = 0; i < 60; i++) {
     uint32_t n = 1 + (i * 37 + self->seed * 101) % 400;
-    if (!check_work(self->modules[0], n, (i + self->seed) % 5 * 500)) self->failures++;
+    if (!check_work(self->modules[0], n, (int64_t)(i + self->seed) % 5 * 500)) self->failures++;
     uint64_t turn = 0;
     if (i % 6 == 0 && (test_launch(self->modules[1], n, 1, 1, &turn, 300) != TJ_OK || turn != n))
       self->failures++;
