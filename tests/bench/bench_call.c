@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Own cost of a call: everything but the driver, on the null backend, in nanoseconds and
+ * in instructions, by number of arguments; and what a second thread adds.
+ *
+ * The floor is a direct call of the null backend's launch with a struct made by hand; it
+ * is not taken off the figures.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "bench.h"
+#include "fake_compiler.h"
+#include "triton_jit/sys/backend.h"
+#include "triton_jit/triton_jit.h"
+
+enum { MAX_ARGS = 58, N_COUNTS = 3 };
+static const size_t counts[N_COUNTS] = {5, 19, MAX_ARGS};
+
+extern const tj_backend tj_backend_null;
+
+static void die(const char *what) {
+  fprintf(stderr, "%s: %s\n", what, tj_last_error());
+  exit(1);
+}
+
+/* ---- functions of so many parameters: pointers, integers, and a constexpr at the end ---------- */
+
+typedef struct subject {
+  size_t n;
+  char name[16], params[4096];
+  tj_function *function;
+  tj_kernel *kernel;
+  tj_launch launch;
+  tj_arg args[MAX_ARGS];
+} subject;
+
+static subject subjects[N_COUNTS];
+static fake_function table[N_COUNTS];
+
+static void describe_subject(subject *s, size_t n) {
+  s->n = n;
+  (void)snprintf(s->name, sizeof s->name, "kernel_%zu", n);
+  size_t at = 0;
+  for (size_t i = 0; i < n; i++) {
+    int added = snprintf(s->params + at, sizeof s->params - at, "%s{'name':'p%zu'%s}",
+                         i ? "," : "", i, i == n - 1 ? ",'constexpr':true" : "");
+    if (added < 0 || (size_t)added >= sizeof s->params - at) die("too many parameters");
+    at += (size_t)added;
+  }
+}
+
+static void open_subject(subject *s) {
+  tj_function_desc desc = TJ_FUNCTION_DESC_INIT;
+  desc.source = "bench";
+  desc.name = s->name;
+  desc.backend = "null";
+  if (tj_function_get_ex(&desc, &s->function) != TJ_OK) die("tj_function_get_ex");
+  for (size_t i = 0; i + 1 < s->n; i++) {
+    if (i % 3 == 2) {
+      s->args[i] = tj_int(1000 + (int64_t)i);
+    } else {
+      s->args[i] = tj_ptr(NULL, TJ_FP32);
+      s->args[i].v.u = 0x10000 + 16 * i;
+    }
+  }
+  s->args[s->n - 1] = tj_int(1024);
+  s->launch = tj_launch_grid(16, 1, 1);
+  if (tj_function_prepare(s->function, &s->launch, s->args, s->n, &s->kernel) != TJ_OK)
+    die("tj_function_prepare");
+}
+
+/* ---- what is timed ------------------------------------------------------------------------------ */
+
+static void run_floor(void *user, uint64_t n) {
+  subject *s = user;
+  tj_backend_launch launch = {.struct_size = sizeof launch, .grid = {16, 1, 1}, .params = s->args};
+  for (uint64_t i = 0; i < n; i++)
+    if (tj_backend_null.launch(NULL, &launch) != TJ_OK) die("launch");
+}
+
+static void run_call(void *user, uint64_t n) {
+  subject *s = user;
+  for (uint64_t i = 0; i < n; i++)
+    if (tj_function_call(s->function, &s->launch, s->args, s->n) != TJ_OK) die("tj_function_call");
+}
+
+static void run_kernel(void *user, uint64_t n) {
+  subject *s = user;
+  for (uint64_t i = 0; i < n; i++)
+    if (tj_kernel_launch(s->kernel, &s->launch, s->args, s->n) != TJ_OK) die("tj_kernel_launch");
+}
+
+static void run_unchecked(void *user, uint64_t n) {
+  subject *s = user;
+  tj_launch launch = s->launch;
+  launch.flags = TJ_LAUNCH_UNCHECKED;
+  for (uint64_t i = 0; i < n; i++)
+    if (tj_kernel_launch(s->kernel, &launch, s->args, s->n) != TJ_OK) die("tj_kernel_launch");
+}
+
+static void time_calls(uint64_t n, unsigned batches) {
+  static const struct {
+    const char *name;
+    void (*run)(void *user, uint64_t n);
+  } kinds[] = {{"null launch alone (floor)", run_floor},
+               {"tj_function_call", run_call},
+               {"tj_kernel_launch, checked", run_kernel},
+               {"tj_kernel_launch, unchecked", run_unchecked}};
+  enum { N_KINDS = sizeof kinds / sizeof *kinds };
+  bench_case cases[N_KINDS * N_COUNTS];
+  for (size_t k = 0; k < N_KINDS; k++)
+    for (size_t c = 0; c < N_COUNTS; c++)
+      cases[k * N_COUNTS + c] = (bench_case){kinds[k].name, kinds[k].run, &subjects[c], 0, 0, 0, -1};
+  bench_time(cases, N_KINDS * N_COUNTS, n, batches);
+  printf("%-30s %9s %10s %18s %13s\n", "own cost of a call", "arguments", "ns, median", "10 to 90 %",
+         "instructions");
+  for (size_t i = 0; i < N_KINDS * N_COUNTS; i++) {
+    const bench_case *c = &cases[i];
+    const subject *s = c->user;
+    char instructions[32] = "not counted", name[96];
+    if (c->instructions >= 0)
+      (void)snprintf(instructions, sizeof instructions, "%.0f", c->instructions);
+    printf("%-30s %9zu %10.1f %8.1f to %6.1f %13s\n", c->name, s->n, c->median_ns, c->low_ns,
+           c->high_ns, instructions);
+    (void)snprintf(name, sizeof name, "%s, %zu arguments", c->name, s->n);
+    bench_report(name, c->median_ns, "ns");
+    if (c->instructions >= 0) bench_report(name, c->instructions, "instructions");
+  }
+}
+
+/* ---- two threads ---------------------------------------------------------------------------------- */
+
+typedef struct racer {
+  subject *s;
+  uint64_t n, begin, end;
+  pthread_barrier_t *start;
+} racer;
+
+static void *race(void *user) {
+  racer *r = user;
+  run_call(r->s, r->n / 10 + 1);
+  pthread_barrier_wait(r->start);
+  r->begin = tj_now();
+  run_call(r->s, r->n);
+  r->end = tj_now();
+  return NULL;
+}
+
+/* Calls a nanosecond of `n_threads` threads together. */
+static double rate(subject *const *s, unsigned n_threads, uint64_t n) {
+  pthread_barrier_t start;
+  pthread_t threads[2];
+  racer racers[2];
+  pthread_barrier_init(&start, NULL, n_threads);
+  for (unsigned i = 0; i < n_threads; i++) {
+    racers[i] = (racer){s[i], n, 0, 0, &start};
+    if (pthread_create(&threads[i], NULL, race, &racers[i]) != 0) die("pthread_create");
+  }
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (unsigned i = 0; i < n_threads; i++) {
+    pthread_join(threads[i], NULL);
+    if (racers[i].begin < begin) begin = racers[i].begin;
+    if (racers[i].end > end) end = racers[i].end;
+  }
+  pthread_barrier_destroy(&start);
+  return (double)n * n_threads / (double)(end - begin);
+}
+
+static int by_value(const void *a, const void *b) {
+  double left = *(const double *)a, right = *(const double *)b;
+  return left < right ? -1 : left > right;
+}
+
+static void time_threads(const char *name, subject *first, subject *second, uint64_t n,
+                         unsigned rounds) {
+  double ratios[100];
+  for (unsigned i = 0; i < rounds; i++) {
+    subject *both[] = {first, second}, *one[] = {first}, *other[] = {second};
+    double alone = rate(one, 1, n), alone_too = first == second ? alone : rate(other, 1, n);
+    ratios[i] = rate(both, 2, n) / ((alone + alone_too) / 2);
+  }
+  qsort(ratios, rounds, sizeof *ratios, by_value);
+  printf("%-40s %.2f x one thread (%.2f to %.2f)\n", name, ratios[rounds / 2], ratios[rounds / 10],
+         ratios[rounds - 1 - rounds / 10]);
+  bench_report(name, ratios[rounds / 2], "x one thread");
+}
+
+int main(int argc, char **argv) {
+  bench_options options = bench_parse(argc, argv);
+  for (size_t i = 0; i < N_COUNTS; i++) {
+    describe_subject(&subjects[i], counts[i]);
+    table[i] = (fake_function){.name = subjects[i].name, .params = subjects[i].params};
+  }
+  fake_install(table, N_COUNTS);
+  for (size_t i = 0; i < N_COUNTS; i++) open_subject(&subjects[i]);
+
+  time_calls(options.smoke ? 100 : 20000, options.smoke ? 3 : 101);
+  printf("\n");
+  uint64_t n = options.smoke ? 1000 : 1000000;
+  unsigned rounds = options.smoke ? 1 : 21;
+  time_threads("two threads, the same function", &subjects[1], &subjects[1], n, rounds);
+  time_threads("two threads, different functions", &subjects[0], &subjects[1], n, rounds);
+  return bench_finish(&options);
+}
