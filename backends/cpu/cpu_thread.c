@@ -11,7 +11,7 @@
 #include "cpu/cpu_fenv.h"
 
 /* Kernels have small frames; the rest is for the host's log callback. */
-#define STACK_SIZE ((size_t)256 << 10)
+#define STACK_SIZE ((size_t)512 << 10)
 
 static int start_with_stack(size_t stack, void *(*run)(void *), void *argument,
                             pthread_t *out_thread) {
@@ -53,6 +53,7 @@ static bool process_mask(cpu_set_t *out_mask) {
 }
 
 void tj_cpu_thread_enter(void) {
+  (void)pthread_setname_np(pthread_self(), "triton_jit");
   cpu_set_t mask;
   if (process_mask(&mask)) (void)sched_setaffinity(0, sizeof mask, &mask);
   (void)tj_cpu_fenv_enter();

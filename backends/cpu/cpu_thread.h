@@ -15,7 +15,7 @@ int tj_cpu_thread_start(void *(*run)(void *), void *argument, pthread_t *out_thr
 
 /*
  * Lets the calling thread run on all CPUs of the process, wherever the thread that started
- * it is pinned to; and gives it the floating-point environment of kernels.
+ * it is pinned to; gives it a name, and the floating-point environment of kernels.
  */
 void tj_cpu_thread_enter(void);
 
