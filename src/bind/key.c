@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -185,6 +186,37 @@ cJSON *tj_key_arguments(const tj_signature *signature, const void *key, size_t s
 
 /* ---- in words ------------------------------------------------------------------------------ */
 
+/* As Python writes it: a float is seen to be one, in every locale. */
+static void describe_float(double value, tj_str *out) {
+  char text[40];
+  (void)snprintf(text, sizeof text, "%.17g", value);
+  double back = strtod(text, NULL);
+  for (int digits = 15; digits < 17; digits++) { /* as few digits as tell it from others */
+    char shorter[40];
+    (void)snprintf(shorter, sizeof shorter, "%.*g", digits, value);
+    if (strtod(shorter, NULL) != back) continue;
+    memcpy(text, shorter, sizeof text);
+    break;
+  }
+  for (char *at = text; *at; at++)
+    if (*at == ',') *at = '.';
+  tj_str_printf(out, "%s%s", text, strspn(text, "-0123456789") == strlen(text) ? ".0" : "");
+}
+
+/* In quotes; a text may hold any bytes. */
+static void describe_string(const uint8_t *bytes, uint32_t size, tj_str *out) {
+  tj_str_add_text(out, "'");
+  for (uint32_t i = 0; i < size; i++) {
+    if (bytes[i] == '\'' || bytes[i] == '\\')
+      tj_str_printf(out, "\\%c", bytes[i]);
+    else if (bytes[i] < 32 || bytes[i] == 127)
+      tj_str_printf(out, "\\x%02x", bytes[i]);
+    else
+      tj_str_add(out, &bytes[i], 1);
+  }
+  tj_str_add_text(out, "'");
+}
+
 static void describe_item(const tj_key_item *item, tj_key_reader *reader, tj_str *out) {
   if (is_runtime(item)) {
     const char *suffix = item->aux == TJ_CLASS_16 ? ":16" : item->aux == TJ_CLASS_ONE ? ":1" : "";
@@ -199,13 +231,9 @@ static void describe_item(const tj_key_item *item, tj_key_reader *reader, tj_str
   case TJ_KEY_DEFAULT: tj_str_add_text(out, "<default>"); break;
   case TJ_KEY_INT: tj_str_printf(out, "%" PRId64, payload_int(item)); break;
   case TJ_KEY_UINT: tj_str_printf(out, "%" PRIu64, (uint64_t)payload_int(item)); break;
-  case TJ_KEY_FLOAT: tj_str_printf(out, "%.17g", payload_float(item)); break;
+  case TJ_KEY_FLOAT: describe_float(payload_float(item), out); break;
   case TJ_KEY_DTYPE: tj_str_add_text(out, tj_dtype_name(item->aux)); break;
-  case TJ_KEY_STRING:
-    tj_str_add_text(out, "'");
-    tj_str_add(out, item->payload, item->size);
-    tj_str_add_text(out, "'");
-    break;
+  case TJ_KEY_STRING: describe_string(item->payload, item->size, out); break;
   case TJ_KEY_FUNCTION:
     tj_str_add_text(out, "<function ");
     for (int i = 0; i < 4; i++) tj_str_printf(out, "%02x", item->payload[i]);
