@@ -10,14 +10,20 @@ returned.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import threading
+import time
+from typing import Any
 
+from .cache import discard
 from .native_output import NativeOutput, error_lines
 from .output import WARNING
 from .protocol import MalformedMessage, decode_message, encode_message, read_frame, write_frame
 from .service import handle
+from .snapshot import known
+from .triton_api import triton_api
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _POLL_SECONDS = 1.0
@@ -63,16 +69,12 @@ def _end_with(parent: int) -> None:
     PR_SET_PDEATHSIG would also fire when only the *thread* that started the worker ends.
     """
     try:
-        import select
-
         watched = os.pidfd_open(parent)
         poll = select.poll()
         poll.register(watched, select.POLLIN)
         if os.getppid() == parent:
             poll.poll()
     except (OSError, AttributeError):  # no pidfd here
-        import time
-
         while os.getppid() == parent:
             time.sleep(_POLL_SECONDS)
     os._exit(0)
@@ -90,15 +92,7 @@ def _answer(request: bytes, frames_out: int, native: NativeOutput) -> bytes:
     body, sections = decode_message(reply)
     errors = error_lines(printed)
     if body.get("status") == "OK" and "hash" in body and errors:
-        _discard(body)
-        return encode_message(
-            {
-                "v": 1,
-                "status": "E_COMPILE",
-                "message": f"the compiler printed an error while it compiled '{body.get('name')}':\n{errors}",
-                "traceback": printed,
-            }
-        )
+        return _refuse(request, body, printed, errors)
     if body.get("status") not in ("OK", "NEED_SNAPSHOT"):
         body["message"] = f"{body.get('message', '')}\noutput of the compiler:\n{printed.rstrip()}"
         return encode_message(body)
@@ -106,9 +100,13 @@ def _answer(request: bytes, frames_out: int, native: NativeOutput) -> bytes:
     return reply
 
 
-def _discard(body: dict[str, object]) -> None:
-    """A broken artifact must not stay in Triton's disk cache."""
-    from .cache import discard
-    from .triton_api import triton_api
-
-    discard(triton_api(), str(body["hash"]), str(body.get("kernel", body.get("name"))))
+def _refuse(request: bytes, body: dict[str, Any], printed: str, errors: str) -> bytes:
+    """Turn a compile that printed errors into a failure, and keep its artifact out of the disk cache."""
+    asked, _ = decode_message(request)
+    function = known(asked["id"])
+    name, path = str(body.get("name")), ""
+    if function is not None:
+        discard(triton_api(), str(body["hash"]), function.jit.__name__)
+        name, path = function.name, f" ({function.location.path})"
+    message = f"kernel '{name}'{path}: the compiler printed an error:\n{errors}"
+    return encode_message({"v": 1, "status": "E_COMPILE", "message": message, "traceback": printed})
