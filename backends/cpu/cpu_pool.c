@@ -87,19 +87,22 @@ static uint32_t helpers_of(tj_cpu_job *job) {
   return atomic_load_explicit(&job->helpers, memory_order_relaxed);
 }
 
-/* The job that needs a worker most, NULL if none does. */
-static tj_cpu_job *pick(void) {
-  tj_cpu_job *best = NULL;
-  for (tj_cpu_job *job = pool.jobs; job; job = job->later)
-    if (job->seats > 0 && has_work(job) && (!best || helpers_of(job) < helpers_of(best)))
-      best = job;
-  return best;
-}
-
 static void set_served(tj_cpu_job *job) {
   if (!job->unserved) return;
   job->unserved = false;
   atomic_fetch_sub_explicit(&pool.unserved, 1, memory_order_relaxed);
+}
+
+/* The job that needs a worker most, NULL if none does. */
+static tj_cpu_job *pick(void) {
+  tj_cpu_job *best = NULL;
+  for (tj_cpu_job *job = pool.jobs; job; job = job->later) {
+    if (!has_work(job))
+      set_served(job); /* nobody need leave another job for it any more */
+    else if (job->seats > 0 && (!best || helpers_of(job) < helpers_of(best)))
+      best = job;
+  }
+  return best;
 }
 
 static void join(tj_cpu_job *job) {
