@@ -392,9 +392,7 @@ class Kernel:
     def launch(self, grid: Sequence[int], *args: Any, **fields: Any) -> None:
         """tj_kernel_launch."""
         launch = self.library.launch(grid, **fields)
-        self.library.check(
-            self.library.c.tj_kernel_launch(self.handle, byref(launch), args_array(args), len(args))
-        )
+        self.library.check(self.library.c.tj_kernel_launch(self.handle, byref(launch), args_array(args), len(args)))
 
 
 class Function:
@@ -418,9 +416,7 @@ class Function:
         """tj_function_prepare."""
         launch, array, n = self._call((1,), args, keywords, fields)
         kernel = c_void_p()
-        self.library.check(
-            self.library.c.tj_function_prepare(self.handle, byref(launch), array, n, byref(kernel))
-        )
+        self.library.check(self.library.c.tj_function_prepare(self.handle, byref(launch), array, n, byref(kernel)))
         return Kernel(self.library, kernel.value)
 
     def prepare_async(self, done: Callable[[str, Kernel | None, str], None], *args: Any, **fields: Any) -> Any:
@@ -440,9 +436,7 @@ class Function:
         """tj_function_is_prepared."""
         launch, array, n = self._call((1,), args, None, fields)
         answer = c_int()
-        self.library.check(
-            self.library.c.tj_function_is_prepared(self.handle, byref(launch), array, n, byref(answer))
-        )
+        self.library.check(self.library.c.tj_function_is_prepared(self.handle, byref(launch), array, n, byref(answer)))
         return bool(answer.value)
 
     def _call(self, grid: Any, args: Sequence[Any], keywords: dict[str, Any] | None, fields: dict[str, Any]) -> Any:
