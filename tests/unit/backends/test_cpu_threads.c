@@ -147,12 +147,49 @@ static int scenario_work(void) {
   return 0;
 }
 
+typedef struct long_launch {
+  void *module;
+  seen threads;
+  atomic_bool over;
+  tj_status status;
+} long_launch;
+
+static void *launch_long(void *argument) {
+  long_launch *self = argument;
+  self->status = test_launch(self->module, 4000, 1, 1, &self->threads, 400000);
+  atomic_store(&self->over, true);
+  return NULL;
+}
+
+/* All workers are in one launch; another that comes later gets one of them before it ends. */
+static int scenario_fair(void) {
+  void *module = thread_module();
+  seen own = {0};
+  own.threads[0] = (int32_t)gettid();
+  /* Teaches the pool that programs are long, and starts its threads. */
+  if (test_launch(module, 64, 1, 1, &own, 400000) != TJ_OK) return 1;
+  long_launch other = {.module = module};
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, launch_long, &other) != 0) return 2;
+  nanosleep(&(struct timespec){0, 50000000}, NULL);
+  memset(&own, 0, sizeof own);
+  own.threads[0] = (int32_t)gettid();
+  tj_status status = test_launch(module, 600, 1, 1, &own, 400000);
+  bool in_time = !atomic_load(&other.over);
+  pthread_join(thread, NULL);
+  tj_backend_cpu.unload(module);
+  if (status != TJ_OK || other.status != TJ_OK) return 3;
+  if (!in_time) return 4;
+  return own.threads[1] != 0 ? 0 : 5;
+}
+
 static int run_scenario(const char *name, const char *argument) {
   if (strcmp(name, "chain") == 0) return scenario_chain();
   if (strcmp(name, "size") == 0) return scenario_size(argument);
   if (strcmp(name, "threads") == 0) return scenario_threads(argument);
   if (strcmp(name, "warning") == 0) return scenario_warning();
   if (strcmp(name, "pinned") == 0) return scenario_pinned();
+  if (strcmp(name, "fair") == 0) return scenario_fair();
   if (strcmp(name, "work") == 0) return scenario_work();
   return 100;
 }
@@ -197,6 +234,11 @@ static void test_pool_sizes(void **state) {
   assert_int_equal(in_new_process("64", "work", ""), 0);
   assert_int_equal(in_new_process("1", "threads", "1"), 0);
   assert_int_equal(in_new_process("6", "threads", "6"), 0);
+}
+
+static void test_fairness(void **state) {
+  (void)state;
+  assert_int_equal(in_new_process("4", "fair", ""), 0);
 }
 
 static void test_number_of_threads(void **state) {
@@ -429,6 +471,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_programs_that_wait),
       cmocka_unit_test(test_pool_sizes),
+      cmocka_unit_test(test_fairness),
       cmocka_unit_test(test_number_of_threads),
       cmocka_unit_test(test_many_host_threads),
       cmocka_unit_test(test_writes_are_seen),
