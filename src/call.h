@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of a call, for those who go a part of it: prepare.c. */
+/* The way of a call, for those who go a part of it: call.c, miss.c, prepare.c, stats.c. */
 #ifndef TJ_CALL_H
 #define TJ_CALL_H
 
@@ -32,5 +32,9 @@ tj_status tj_want_get(const tj_want *want, tj_kernel **out_kernel, tj_module **o
  */
 tj_status tj_want_bind(tj_function *fn, const tj_launch *launch, const tj_arg *args, size_t n_args,
                        bool preparing, tj_bound *bound, tj_want *out_want);
+
+/* An event about the wanted variant, for the hooks. `kernel` may be NULL. */
+tj_event tj_want_event(const tj_want *want, const tj_kernel *kernel, tj_status status,
+                       uint64_t nanoseconds);
 
 #endif /* TJ_CALL_H */

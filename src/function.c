@@ -140,6 +140,10 @@ static tj_status register_function(tj_signature *signature, tj_backend_state *ba
   return TJ_OK;
 }
 
+const tj_signature *tj_function_signature(const tj_function *function) {
+  return function->signature;
+}
+
 const char *tj_function_id_of(const uint8_t digest[32]) {
   tj_lock_acquire(TJ_LOCK_FUNCTIONS);
   const tj_signature *signature = tj_map_get(&digests, digest, 32);

@@ -37,6 +37,8 @@ tj_status tj_fail_text(tj_status status, const char *text, size_t size) {
 }
 
 static tj_status record_formatted(tj_status status, const char *suffix, const char *format,
+                                  va_list list) TJ_PRINTF(3, 0);
+static tj_status record_formatted(tj_status status, const char *suffix, const char *format,
                                   va_list list) {
   char small[512];
   va_list again;

@@ -30,6 +30,7 @@ static bool grow(tj_count **counts, uint32_t *capacity, uint32_t index) {
     atomic_init(&bigger[i].hits, atomic_load_explicit(&(*counts)[i].hits, memory_order_relaxed));
     atomic_init(&bigger[i].launches,
                 atomic_load_explicit(&(*counts)[i].launches, memory_order_relaxed));
+    bigger[i].last = (*counts)[i].last;
   }
   free(*counts);
   *counts = bigger;

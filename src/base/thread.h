@@ -14,10 +14,11 @@
 
 #include "triton_jit/status.h"
 
-/* Counts of one function, kept by one thread: only that thread writes. */
+/* What one thread keeps of one function; only that thread writes. */
 typedef struct tj_count {
   _Atomic uint64_t hits;
   _Atomic uint64_t launches;
+  void *last; /* the variant of its last call; read by nobody else */
 } tj_count;
 
 typedef struct tj_thread {

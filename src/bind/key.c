@@ -61,6 +61,11 @@ static double payload_float(const tj_key_item *item) {
   return value;
 }
 
+uint32_t tj_key_item_size(const tj_key_item *item) {
+  uint32_t size = is_pointer(item) ? 8 : tj_dtype_size(item_dtype(item));
+  return size ? size : 1; /* no key of ours has a void value */
+}
+
 /* ---- arguments that stand for the class -------------------------------------------------- */
 
 static const char *class_text(uint8_t class_) {
@@ -273,8 +278,7 @@ uint32_t tj_key_slots(const void *key, size_t size, tj_slot *slots, uint32_t max
   /* A tuple's elements simply follow it. */
   while (tj_key_next(&reader, &item)) {
     if (!is_runtime(&item)) continue;
-    uint32_t width = is_pointer(&item) ? 8 : tj_dtype_size(item_dtype(&item));
-    if (width == 0) continue;
+    uint32_t width = tj_key_item_size(&item);
     offset = (offset + width - 1) & ~(width - 1);
     if (n < max) slots[n] = (tj_slot){item_dtype(&item), is_pointer(&item), (uint8_t)width, offset};
     n++;

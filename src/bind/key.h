@@ -83,6 +83,9 @@ typedef struct tj_key_item {
 /* False at the end, and where the bytes are none of ours. */
 bool tj_key_next(tj_key_reader *reader, tj_key_item *out_item);
 
+/* Packed bytes of a run-time item; a power of two. */
+uint32_t tj_key_item_size(const tj_key_item *item);
+
 /*
  * The arguments that stand for the key's class of calls, one value (bind/value.h) a
  * parameter. `function_id` gives the id of the function with that digest.

@@ -85,6 +85,9 @@ void tj_signature_free(tj_signature *signature);
 /* The index of the parameter, or -1. */
 int64_t tj_signature_index(const tj_signature *signature, const char *name);
 
+/* The signature of a function that is given as an argument (function.c). */
+const tj_signature *tj_function_signature(const tj_function *function);
+
 /* Rules of a tuple's elements: no annotation, specialised in full. */
 extern const tj_param tj_param_of_element;
 

@@ -7,6 +7,31 @@
 #include "base/error.h"
 #include "base/str.h"
 
+tj_status tj_kernel_get_info(tj_kernel *kernel, tj_kernel_info *out_info) {
+  if (kernel == NULL) return tj_fail_null("tj_kernel_get_info", "kernel");
+  if (out_info == NULL) return tj_fail_null("tj_kernel_get_info", "out_info");
+  if (out_info->struct_size < sizeof *out_info)
+    return tj_fail_size("tj_kernel_info", out_info->struct_size, sizeof *out_info);
+  const tj_artifact *artifact = &kernel->artifact;
+  *out_info = (tj_kernel_info){.struct_size = out_info->struct_size,
+                               .num_warps = artifact->num_warps,
+                               .warp_size = artifact->warp_size,
+                               .num_stages = kernel->num_stages,
+                               .num_ctas = artifact->num_ctas,
+                               .shared = artifact->shared,
+                               .n_params = artifact->n_slots,
+                               .params_size = artifact->params_size,
+                               .name = artifact->symbol,
+                               .hash = kernel->hash_text,
+                               .backend = kernel->backend,
+                               .arch = artifact->target_arch,
+                               .types = kernel->types,
+                               .variant = kernel->variant,
+                               .metadata = artifact->metadata,
+                               .function = kernel->function};
+  return TJ_OK;
+}
+
 tj_status tj_kernel_get_param(tj_kernel *kernel, uint32_t index, tj_kernel_param *out_param) {
   if (kernel == NULL) return tj_fail_null("tj_kernel_get_param", "kernel");
   if (out_param == NULL) return tj_fail_null("tj_kernel_get_param", "out_param");

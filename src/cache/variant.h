@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "bind/expect.h"
 #include "triton_jit/function.h"
 #include "triton_jit/sys/backend.h"
 
@@ -33,7 +34,9 @@ struct tj_kernel {
   uint32_t key_size;
   tj_status status; /* not TJ_OK: a failure that would come out the same again */
   const uint8_t *key;
+  tj_expectation expectation; /* the key, for comparing with arguments */
   tj_function *function;
+  const char *backend; /* its name */
   tj_artifact artifact;
   uint32_t num_stages;
   uint32_t n_stages;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bind/expect.h"
+
+#include <string.h>
+
+#include "base/dtype.h"
+#include "bind/put.h"
+
+/* How an argument is compared and packed; the commonest first. */
+enum tj_expect_how {
+  MASKED,    /* the masked value is the expected one: aligned pointers, constant integers */
+  UNALIGNED, /* the masked value is not 0: other pointers */
+  INT32,     /* an integer of 32 bits by Triton's value rule */
+  FLOAT32,   /* a C double for fp32 */
+  OTHERWISE  /* by the rules in full */
+};
+
+/* ---- make -------------------------------------------------------------------------------------- */
+
+static uint32_t head_of(uint8_t kind, tj_dtype dtype) {
+  tj_arg arg = tj_arg_make_(kind, dtype, 0);
+  uint32_t head;
+  memcpy(&head, &arg, 4);
+  return head;
+}
+
+static void expect_pointer(const tj_param *param, const tj_key_item *item, tj_expect *e) {
+  tj_dtype dtype = item->tag & ~TJ_KEY_POINTER;
+  e->head = head_of(TJ_POINTER, dtype);
+  e->how = MASKED;
+  /* Both classes are the same where alignment does not matter. */
+  if (param->classes[0] == param->classes[1]) return;
+  e->mask = 15;
+  if (item->aux != TJ_CLASS_16) e->how = UNALIGNED;
+}
+
+static void expect_int32(const tj_param *param, const tj_key_item *item, tj_expect *e) {
+  if (item->aux == TJ_CLASS_ONE) return;
+  e->head = head_of(TJ_INT, TJ_DTYPE_NONE);
+  e->how = INT32;
+  e->mask = param->classes[0] == param->classes[1] ? 0 : 15;
+  e->value = item->aux != TJ_CLASS_16; /* whether a masked bit must be set */
+}
+
+/* Parameters that are neither plain nor constant, and all that is rare, stay OTHERWISE. */
+static void expect_item(const tj_param *param, const tj_key_item *item, tj_expect *e) {
+  bool plain = param->rule == TJ_RULE_PLAIN, constexpr = param->rule == TJ_RULE_CONSTEXPR;
+  if (plain && item->tag < TJ_KEY_CONST && item->tag & TJ_KEY_POINTER) {
+    expect_pointer(param, item, e);
+  } else if (plain && item->tag == TJ_I32) {
+    expect_int32(param, item, e);
+  } else if (plain && item->tag == TJ_FP32) {
+    e->head = head_of(TJ_FLOAT, TJ_DTYPE_NONE);
+    e->how = FLOAT32;
+  } else if ((plain || constexpr) && item->tag == TJ_KEY_INT) {
+    e->head = head_of(TJ_INT, TJ_DTYPE_NONE);
+    e->how = MASKED;
+    e->mask = UINT64_MAX;
+    memcpy(&e->value, item->payload, 8);
+  }
+}
+
+/* Reads a parameter's item, its tuple elements included, and adds up what it packs. */
+static bool skip_item(tj_key_reader *reader, tj_key_item *out_item, uint32_t *end) {
+  if (!tj_key_next(reader, out_item)) return false;
+  if (out_item->tag == TJ_KEY_TUPLE) {
+    for (uint32_t i = 0; i < out_item->size; i++) {
+      tj_key_item inner;
+      if (!skip_item(reader, &inner, end)) return false;
+    }
+  } else if (out_item->tag < TJ_KEY_CONST) {
+    uint32_t size = tj_key_item_size(out_item);
+    *end = ((*end + size - 1) & ~(size - 1)) + size;
+  }
+  return true;
+}
+
+bool tj_expect_make(const tj_signature *signature, const void *key, size_t size,
+                    tj_expect *params) {
+  const uint8_t *bytes = key;
+  uint32_t n = signature->n_params, end = 0;
+  if (size < sizeof(tj_key_head)) return false;
+  tj_key_reader reader = {bytes + sizeof(tj_key_head), bytes + size};
+  for (uint32_t i = 0; i < n; i++) {
+    tj_expect *e = &params[i];
+    *e = (tj_expect){.head = UINT32_MAX, .how = OTHERWISE, .end = end};
+    e->item = (uint32_t)(reader.at - bytes);
+    tj_key_item item;
+    if (!skip_item(&reader, &item, &end)) return false;
+    expect_item(&signature->params[i], &item, e);
+    if (item.tag < TJ_KEY_CONST) e->offset = end - tj_key_item_size(&item);
+  }
+  params[n] = (tj_expect){.end = end, .item = (uint32_t)(reader.at - bytes)};
+  for (uint32_t i = 0; i < n; i++)
+    if (bytes[params[i].item] >= TJ_KEY_CONST) params[i].offset = end;
+  return reader.at == reader.end && n <= TJ_MAX_INLINE_PARAMS && end <= TJ_INLINE_PARAMS;
+}
+
+/* ---- compare ------------------------------------------------------------------------------------- */
+
+/* By the rules in full: whether they give the item that the key has. */
+static bool is_argument(tj_bound *b, uint32_t i, const tj_expectation *expectation) {
+  const tj_expect *e = &expectation->params[i];
+  b->key_size = 0; /* the inline key serves as scratch */
+  b->key_reserved = 0;
+  b->params_size = e->end;
+  if (tj_bind_argument(b, i) != TJ_OK) return false;
+  uint32_t size = e[1].item - e->item;
+  return b->key_size == size && b->params_size == e[1].end &&
+         memcmp(b->key, expectation->key + e->item, size) == 0;
+}
+
+static inline bool is_int32(const tj_expect *e, uint64_t bits) {
+  int64_t value = (int64_t)bits;
+  if (value != (int32_t)value) return false;
+  if (e->mask == 0) return true; /* not specialised on alignment, maybe not at all */
+  return ((bits & e->mask) != 0) == e->value && value != 1;
+}
+
+bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const tj_arg *args,
+                      size_t n_args) {
+  uint32_t n = expectation->signature->n_params;
+  if (UNLIKELY(n_args > n || expectation->params == NULL)) return false;
+  tj_bound_begin(bound, args, n_args);
+  uint8_t *params = bound->params_inline;
+  const tj_expect *e = expectation->params;
+  for (uint32_t i = 0; i < n; i++, e++) {
+    if (LIKELY(i < n_args)) {
+      const tj_arg *arg = &args[i];
+      uint64_t bits = arg->v.u;
+      uint32_t head;
+      memcpy(&head, arg, 4);
+      if (LIKELY(head == e->head)) {
+        if (LIKELY(e->how == MASKED)) {
+          if (UNLIKELY((bits & e->mask) != e->value)) return false;
+        } else if (LIKELY(e->how == INT32)) {
+          if (UNLIKELY(!is_int32(e, bits))) return false;
+        } else if (e->how == UNALIGNED) {
+          if (UNLIKELY((bits & e->mask) == 0)) return false;
+        } else { /* FLOAT32 */
+          float value = (float)arg->v.f;
+          uint32_t single;
+          memcpy(&single, &value, 4);
+          bits = single;
+        }
+        memcpy(params + e->offset, &bits, 8);
+        continue;
+      }
+    }
+    bound->params_reserved = (size_t)n * 8;
+    if (!is_argument(bound, i, expectation)) return false;
+  }
+  bound->params_size = expectation->params_size;
+  return true;
+}
