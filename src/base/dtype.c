@@ -80,8 +80,8 @@ tj_dtype tj_dtype_from_name(const char *name) {
   if (name == NULL) return TJ_DTYPE_NONE;
   const char *dot = strrchr(name, '.');
   if (dot) name = dot + 1;
-  for (tj_dtype d = 1; d < TJ_DTYPE_COUNT; d++)
-    if (strcmp(dtypes[d].name, name) == 0) return d;
+  for (unsigned d = 1; d < TJ_DTYPE_COUNT; d++)
+    if (strcmp(dtypes[d].name, name) == 0) return (tj_dtype)d;
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
     if (strcmp(aliases[i].name, name) == 0) return aliases[i].dtype;
   return TJ_DTYPE_NONE;

@@ -5,6 +5,11 @@ const char *tj_json_text(const cJSON *object, const char *name) {
   return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
+const cJSON *tj_json_array(const cJSON *object, const char *name) {
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+  return cJSON_IsArray(item) ? item : NULL;
+}
+
 uint64_t tj_json_uint(const cJSON *object, const char *name, uint64_t max, uint64_t otherwise) {
   const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
   if (!cJSON_IsNumber(item)) return otherwise;

@@ -88,9 +88,10 @@ static tj_status read_param(const cJSON *item, tj_param *param) {
 }
 
 static tj_status read_params(tj_signature *signature, const cJSON *record) {
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(record, "params");
-  int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : -1;
-  if (n < 0 || n > MAX_PARAMS) return bad_record("its parameters are no list, or too long a one");
+  const cJSON *list = tj_json_array(record, "params");
+  int n = cJSON_GetArraySize(list);
+  if (list == NULL || n > MAX_PARAMS)
+    return bad_record("its parameters are no list, or too long a one");
   signature->params = calloc((size_t)n + 1, sizeof *signature->params);
   if (signature->params == NULL) return tj_fail_memory();
   const cJSON *item;
@@ -100,7 +101,7 @@ static tj_status read_params(tj_signature *signature, const cJSON *record) {
     signature->n_params++;
   }
   const cJSON *tuned;
-  cJSON_ArrayForEach(tuned, cJSON_GetObjectItemCaseSensitive(record, "tuned")) {
+  cJSON_ArrayForEach(tuned, tj_json_array(record, "tuned")) {
     const char *name = cJSON_GetStringValue(tuned);
     int64_t i = name ? tj_signature_index(signature, name) : -1;
     if (i >= 0) signature->params[i].flags |= TJ_PARAM_TUNED;
@@ -109,8 +110,8 @@ static tj_status read_params(tj_signature *signature, const cJSON *record) {
 }
 
 static tj_status read_files(tj_signature *signature, const cJSON *record) {
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(record, "files");
-  int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+  const cJSON *list = tj_json_array(record, "files");
+  int n = cJSON_GetArraySize(list);
   signature->files = calloc((size_t)n + 1, sizeof *signature->files);
   if (signature->files == NULL) return tj_fail_memory();
   const cJSON *item;

@@ -61,7 +61,9 @@ static tj_status read_float(const char *text, tj_arg *out_arg) {
       if (fraction) exponent -= 4;
     }
     if (*at != 'p') return bad_value("a float has no exponent");
-    value = ldexp((double)bits, exponent + atoi(at + 1));
+    long power = strtol(at + 1, NULL, 10);
+    if (power < -4000 || power > 4000) return bad_value("a float has no exponent");
+    value = ldexp((double)bits, exponent + (int)power);
   } else {
     return bad_value("a float is not in hexadecimal form");
   }

@@ -135,7 +135,7 @@ static tj_status read_reply(const tj_build_request *request, tj_build *build) {
       (uint32_t)tj_json_uint(metadata, "warp_size", max, tj_json_uint(target, "warp_size", max, 1));
   build->num_stages = (uint32_t)tj_json_uint(metadata, "num_stages", max, 0);
   build->metadata = cJSON_PrintUnformatted(metadata);
-  build->types = join_types(cJSON_GetObjectItemCaseSensitive(json, "types"));
+  build->types = join_types(tj_json_array(json, "types"));
   if (build->metadata == NULL || build->types == NULL) return tj_fail_memory();
   artifact->metadata = build->metadata;
   return TJ_OK;

@@ -77,8 +77,8 @@ tj_status tj_message_decode(void *bytes, size_t size, tj_message *out_message) {
   message.json = cJSON_ParseWithLength((const char *)bytes + 4, json_size);
   if (!cJSON_IsObject(message.json)) return bad_reply(&message, "its JSON does not parse");
 
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(message.json, "sections");
-  int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+  const cJSON *list = tj_json_array(message.json, "sections");
+  int n = cJSON_GetArraySize(list);
   if (n > 0) {
     message.sections = calloc((size_t)n, sizeof *message.sections);
     if (message.sections == NULL) {
@@ -92,7 +92,7 @@ tj_status tj_message_decode(void *bytes, size_t size, tj_message *out_message) {
   cJSON_ArrayForEach(item, list) {
     const char *name = tj_json_text(item, "name");
     uint64_t section_size = tj_json_uint(item, "size", left, UINT64_MAX);
-    if (name == NULL || section_size == UINT64_MAX)
+    if (name == NULL || section_size == UINT64_MAX || message.sections == NULL)
       return bad_reply(&message, "a section has no name, or is larger than what follows");
     message.sections[message.n_sections++] = (tj_section){name, at, (size_t)section_size};
     at += section_size;
@@ -147,11 +147,11 @@ tj_status tj_message_ask(cJSON *json, const tj_section *sections, size_t n_secti
   if (status != TJ_OK) return status;
   void *reply = NULL;
   size_t reply_size = 0;
+  tj_message message = {NULL, NULL, 0, NULL};
   status = tj_compiler_handle(request, request_size, &reply, &reply_size);
   free(request);
   if (status != TJ_OK) return status;
 
-  tj_message message;
   status = tj_message_decode(reply, reply_size, &message);
   if (status != TJ_OK) return status;
   const char *name = tj_json_text(message.json, "status");
