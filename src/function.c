@@ -201,9 +201,17 @@ static tj_function *find_current(const tj_str *asked) {
   return known.function;
 }
 
+/* Triton's name of the backend: that of its first device's target, where there is one. */
+static const char *triton_backend(tj_backend_state *backend) {
+  uint32_t id = 0;
+  if (!tj_backend_is_present(backend) || tj_backend_target(backend, 0, &id) != TJ_OK)
+    return backend->backend->name;
+  return tj_target_of(id)->backend;
+}
+
 static tj_status describe(const tj_function_desc *desc, tj_backend_state *backend,
                           const char *source, const tj_str *asked, tj_function **out_fn) {
-  tj_describe_request request = {source, desc->name, backend->backend->name, NULL, 0};
+  tj_describe_request request = {source, desc->name, triton_backend(backend), NULL, 0};
   if (desc->flags & TJ_FUNCTION_TEXT) {
     request.text = desc->text;
     request.text_size = desc->text_size;

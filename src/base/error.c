@@ -25,6 +25,7 @@ static size_t make_room(tj_thread *thread, size_t size) {
 
 static void record(tj_thread *thread, tj_status status, const char *text, size_t size) {
   thread->error_status = status;
+  thread->error_serial++;
   size_t room = make_room(thread, size);
   memcpy(thread->error_text, text, room);
   thread->error_text[room] = 0;
@@ -80,6 +81,31 @@ tj_status tj_fail_in(tj_status status, const char *format, ...) {
   va_end(list);
   free(old);
   return status;
+}
+
+uint64_t tj_error_serial(void) { return tj_thread_block ? tj_thread_block->error_serial : 0; }
+
+struct tj_kept_error {
+  tj_status status;
+  uint64_t serial;
+  char text[];
+};
+
+tj_kept_error *tj_error_keep(void) {
+  const char *text = tj_last_error();
+  size_t size = strlen(text) + 1;
+  tj_kept_error *kept = malloc(sizeof *kept + size);
+  if (kept == NULL) return NULL;
+  kept->status = tj_last_status();
+  kept->serial = tj_error_serial();
+  memcpy(kept->text, text, size);
+  return kept;
+}
+
+void tj_error_put_back(tj_kept_error *kept) {
+  if (kept && kept->serial != tj_error_serial())
+    tj_fail_text(kept->status, kept->text, strlen(kept->text));
+  free(kept);
 }
 
 tj_status tj_fail_memory(void) {

@@ -8,6 +8,7 @@
 #define TJ_BASE_ERROR_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "triton_jit/status.h"
 #include "triton_jit/sys/backend.h"
@@ -19,6 +20,17 @@ tj_status tj_fail_text(tj_status status, const char *text, size_t size);
 tj_status tj_fail_in(tj_status status, const char *format, ...) TJ_PRINTF(2, 3);
 
 tj_status tj_fail_memory(void);
+
+/* Goes up with each failure recorded on this thread: tells whether somebody recorded one. */
+uint64_t tj_error_serial(void);
+
+/*
+ * Around an attempt whose failure is none of the caller's: the record as it was, to be
+ * given to tj_error_put_back. NULL, for no record, is fine.
+ */
+typedef struct tj_kept_error tj_kept_error;
+tj_kept_error *tj_error_keep(void);
+void tj_error_put_back(tj_kept_error *kept);
 
 /*
  * Ends a public call: copies the thread's record to the caller's own, if it gave one and

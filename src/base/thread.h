@@ -23,6 +23,7 @@ typedef struct tj_count {
 
 typedef struct tj_thread {
   tj_status error_status;
+  uint64_t error_serial;
   char *error_text; /* inline_text, or memory of its own */
   size_t error_capacity;
   char inline_text[256];

@@ -15,10 +15,10 @@ static tj_status fail_grid(const tj_launch_plan *plan, const uint32_t grid[3], i
 static tj_status callback_grid(const tj_launch_plan *plan, uint32_t grid[3]) {
   const tj_launch *launch = plan->bound->launch;
   grid[0] = grid[1] = grid[2] = 1;
-  tj_fail_text(TJ_OK, "", 0); /* so that an old message is not taken for the callback's */
+  uint64_t serial = tj_error_serial(); /* an old message must not be taken for the callback's */
   tj_status status = launch->grid_fn(plan->bound, grid, launch->grid_user);
   if (status == TJ_OK) return TJ_OK;
-  if (*tj_last_error())
+  if (tj_error_serial() != serial)
     return tj_fail_in(status, "%s: the grid callback failed: ", plan->kernel->artifact.function);
   return tj_fail(status, "%s: the grid callback returned %s (%d)", plan->kernel->artifact.function,
                  tj_status_name(status), status);

@@ -33,13 +33,13 @@ static void renew_load_locks_in_child(void) {
 
 static int probe(tj_backend_state *state) {
   int32_t devices = 0;
+  tj_kept_error *kept = tj_error_keep(); /* looking is not failing */
   tj_status status = state->backend->probe(&devices);
   if (status == TJ_OK && devices <= 0)
     status = tj_fail(TJ_E_BACKEND_UNAVAILABLE, "its driver reports no device");
-  if (status != TJ_OK) {
-    state->reason = strdup(tj_last_error());
-    return ABSENT;
-  }
+  if (status != TJ_OK) state->reason = strdup(tj_last_error());
+  tj_error_put_back(kept);
+  if (status != TJ_OK) return ABSENT;
   atomic_store_explicit(&state->devices, devices < TJ_MAX_DEVICES ? devices : TJ_MAX_DEVICES,
                         memory_order_release);
   return PRESENT;
@@ -60,8 +60,10 @@ static int presence(tj_backend_state *state) {
   return known;
 }
 
+bool tj_backend_is_present(tj_backend_state *state) { return presence(state) == PRESENT; }
+
 tj_status tj_backend_require(tj_backend_state *state) {
-  if (presence(state) == PRESENT) return TJ_OK;
+  if (tj_backend_is_present(state)) return TJ_OK;
   return tj_fail(TJ_E_BACKEND_UNAVAILABLE, "backend '%s' is not available here: %s",
                  state->backend->name, state->reason ? state->reason : "unknown reason");
 }

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cache/variant.h"
@@ -27,7 +28,10 @@ typedef struct tj_backend_state {
 /* The backend of that name, or, if NULL, the first that is present, else "cpu". */
 tj_status tj_backend_find(const char *name, tj_backend_state **out_state);
 
-/* Opens the driver if it is not open; TJ_E_BACKEND_UNAVAILABLE with the reason. */
+/* Whether its driver is there; opens it if it is not open. Records no error. */
+bool tj_backend_is_present(tj_backend_state *state);
+
+/* The same as a status; TJ_E_BACKEND_UNAVAILABLE with the reason. */
 tj_status tj_backend_require(tj_backend_state *state);
 
 /* The device that a launch means, checked: `device`, or the current one if it is negative. */

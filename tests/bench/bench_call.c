@@ -45,8 +45,8 @@ static void describe_subject(subject *s, size_t n) {
   (void)snprintf(s->name, sizeof s->name, "kernel_%zu", n);
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
-    int added = snprintf(s->params + at, sizeof s->params - at, "%s{'name':'p%zu'%s}",
-                         i ? "," : "", i, i == n - 1 ? ",'constexpr':true" : "");
+    int added = snprintf(s->params + at, sizeof s->params - at, "%s{'name':'p%zu'%s}", i ? "," : "",
+                         i, i == n - 1 ? ",'constexpr':true" : "");
     if (added < 0 || (size_t)added >= sizeof s->params - at) die("too many parameters");
     at += (size_t)added;
   }
@@ -113,10 +113,11 @@ static void time_calls(uint64_t n, unsigned batches) {
   bench_case cases[N_KINDS * N_COUNTS];
   for (size_t k = 0; k < N_KINDS; k++)
     for (size_t c = 0; c < N_COUNTS; c++)
-      cases[k * N_COUNTS + c] = (bench_case){kinds[k].name, kinds[k].run, &subjects[c], 0, 0, 0, -1};
+      cases[k * N_COUNTS + c] =
+          (bench_case){kinds[k].name, kinds[k].run, &subjects[c], 0, 0, 0, -1};
   bench_time(cases, N_KINDS * N_COUNTS, n, batches);
-  printf("%-30s %9s %10s %18s %13s\n", "own cost of a call", "arguments", "ns, median", "10 to 90 %",
-         "instructions");
+  printf("%-30s %9s %10s %18s %13s\n", "own cost of a call", "arguments", "ns, median",
+         "10 to 90 %", "instructions");
   for (size_t i = 0; i < N_KINDS * N_COUNTS; i++) {
     const bench_case *c = &cases[i];
     const subject *s = c->user;
