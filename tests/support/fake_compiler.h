@@ -43,6 +43,9 @@ typedef struct fake_function {
 void fake_install(const fake_function *table, size_t n);
 void fake_remove(void);
 
+/* It itself, for a test that stands between it and the library. */
+extern const struct tj_compiler fake_compiler;
+
 /* Requests of each kind, and compiles that were answered with an artifact. */
 uint64_t fake_describes(void);
 uint64_t fake_requests(void);

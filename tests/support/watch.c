@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static _Thread_local bool watching;
+static _Thread_local bool watching, paused;
 static _Thread_local watch_counts counts;
 static _Thread_local int64_t failing = -1, asked;
 
@@ -31,7 +31,10 @@ void watch_fail_allocation(int64_t n) {
 
 int64_t watch_allocations(void) { return asked; }
 
+void watch_pause(bool now) { paused = now; }
+
 static bool allocation_fails(void) {
+  if (paused) return false;
   if (watching) counts.allocations++;
   return asked++ == failing;
 }
@@ -54,11 +57,17 @@ WRAP_ALLOCATION(aligned_alloc, (size_t alignment, size_t size), (alignment, size
   extern type __real_##name parameters; /* NOLINT(bugprone-reserved-identifier) */ \
   type __wrap_##name parameters;        /* NOLINT(bugprone-reserved-identifier) */ \
   type __wrap_##name parameters {                                                  \
-    if (watching) counts.counter++;                                                \
+    if (watching && !paused) counts.counter++;                                     \
     return __real_##name arguments;                                                \
   }
 
-WRAP_COUNTED(void, free, frees, (void *memory), (memory))
+void __real_free(void *memory); /* NOLINT(bugprone-reserved-identifier) */
+void __wrap_free(void *memory); /* NOLINT(bugprone-reserved-identifier) */
+void __wrap_free(void *memory) {
+  if (watching && !paused) counts.frees++;
+  __real_free(memory);
+}
+
 WRAP_COUNTED(int, pthread_mutex_lock, locks, (pthread_mutex_t * mutex), (mutex))
 WRAP_COUNTED(int, pthread_once, locks, (pthread_once_t * once, void (*f)(void)), (once, f))
 WRAP_COUNTED(int, vsnprintf, formats, (char *to, size_t size, const char *format, va_list list),
@@ -70,7 +79,7 @@ WRAP_COUNTED(int, stat, others, (const char *path, struct stat *out), (path, out
 /* NOLINTBEGIN(bugprone-reserved-identifier) */
 int __wrap_snprintf(char *to, size_t size, const char *format, ...);
 int __wrap_snprintf(char *to, size_t size, const char *format, ...) {
-  if (watching) counts.formats++;
+  if (watching && !paused) counts.formats++;
   va_list list;
   va_start(list, format);
   int n = __real_vsnprintf(to, size, format, list);

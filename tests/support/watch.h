@@ -6,6 +6,7 @@
 #ifndef TJ_TEST_WATCH_H
 #define TJ_TEST_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct watch_counts {
@@ -23,5 +24,8 @@ watch_counts watch_end(void);
 void watch_fail_allocation(int64_t n);
 /* Allocations asked for since watch_fail_allocation. */
 int64_t watch_allocations(void);
+
+/* While paused nothing is counted, and nothing fails: for the test's own work. */
+void watch_pause(bool paused);
 
 #endif /* TJ_TEST_WATCH_H */
