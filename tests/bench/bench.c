@@ -17,14 +17,17 @@
 static cJSON *report;
 
 bench_options bench_parse(int argc, char **argv) {
-  bench_options options = {false, NULL};
+  bench_options options = {.only = -1};
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--smoke") == 0) {
       options.smoke = true;
     } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
       options.json = argv[++i];
+    } else if (strcmp(argv[i], "--only") == 0 && i + 2 < argc) {
+      options.only = strtol(argv[++i], NULL, 10);
+      options.runs = strtoull(argv[++i], NULL, 10);
     } else {
-      fprintf(stderr, "usage: %s [--smoke] [--json FILE]\n", argv[0]);
+      fprintf(stderr, "usage: %s [--smoke] [--json FILE] [--only CASE RUNS]\n", argv[0]);
       exit(2);
     }
   }

@@ -13,6 +13,10 @@
 typedef struct bench_options {
   bool smoke;       /* show that it runs; the figures mean nothing */
   const char *json; /* file for the figures, or NULL */
+  /* To be run under a tool that counts instructions (instructions.sh): only case `only`,
+     `runs` times; -1: all of them. */
+  long only;
+  uint64_t runs;
 } bench_options;
 
 /* Ends the program with status 2 if the arguments are none of these. */

@@ -101,15 +101,17 @@ static void run_unchecked(void *user, uint64_t n) {
     if (tj_kernel_launch(s->kernel, &launch, s->args, s->n) != TJ_OK) die("tj_kernel_launch");
 }
 
+static const struct {
+  const char *name;
+  void (*run)(void *user, uint64_t n);
+} kinds[] = {{"null launch alone (floor)", run_floor},
+             {"tj_function_call", run_call},
+             {"tj_kernel_launch, checked", run_kernel},
+             {"tj_kernel_launch, unchecked", run_unchecked}};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
 static void time_calls(uint64_t n, unsigned batches) {
-  static const struct {
-    const char *name;
-    void (*run)(void *user, uint64_t n);
-  } kinds[] = {{"null launch alone (floor)", run_floor},
-               {"tj_function_call", run_call},
-               {"tj_kernel_launch, checked", run_kernel},
-               {"tj_kernel_launch, unchecked", run_unchecked}};
-  enum { N_KINDS = sizeof kinds / sizeof *kinds };
   bench_case cases[N_KINDS * N_COUNTS];
   for (size_t k = 0; k < N_KINDS; k++)
     for (size_t c = 0; c < N_COUNTS; c++)
@@ -198,6 +200,13 @@ int main(int argc, char **argv) {
   fake_install(table, N_COUNTS);
   for (size_t i = 0; i < N_COUNTS; i++) open_subject(&subjects[i]);
 
+  if (options.only >= 0) {
+    if (options.only >= N_KINDS * N_COUNTS) return 2;
+    kinds[options.only / N_COUNTS].run(&subjects[options.only % N_COUNTS], options.runs);
+    printf("%s, %zu arguments\n", kinds[options.only / N_COUNTS].name,
+           subjects[options.only % N_COUNTS].n);
+    return 0;
+  }
   time_calls(options.smoke ? 100 : 20000, options.smoke ? 3 : 101);
   printf("\n");
   uint64_t n = options.smoke ? 1000 : 1000000;
