@@ -95,11 +95,16 @@ static tj_status bind_all(tj_bound *b, const tj_key_head *head) {
   return TJ_OK;
 }
 
+static bool has_keywords(const tj_bound *b) {
+  for (size_t i = 0; i < b->n_args; i++)
+    if (b->args[i].kind == TJ_KEYWORD) return true;
+  return false;
+}
+
 /* Any call that the first attempt did not bind: `reason` is why. */
 static tj_status bind_slowly(tj_bound *b, const tj_key_head *head, tj_status reason) {
-  /* Room is measured by parameter: keywords first. They come last, so the last argument tells. */
-  if (reason == TJ_NEEDS_ROOM && b->n_args > 0 && b->args[b->n_args - 1].kind == TJ_KEYWORD)
-    reason = TJ_HAS_KEYWORDS;
+  /* Room is measured by parameter: keywords first. */
+  if (reason == TJ_NEEDS_ROOM && has_keywords(b)) reason = TJ_HAS_KEYWORDS;
   if (reason == TJ_HAS_KEYWORDS) {
     reason = tj_bound_reorder(b);
     if (reason == TJ_OK)

@@ -39,7 +39,8 @@ static void expect_int32(const tj_param *param, const tj_key_item *item, tj_expe
   e->head = head_of(TJ_INT, TJ_DTYPE_NONE);
   e->how = INT32;
   e->mask = param->classes[0] == param->classes[1] ? 0 : 15;
-  e->value = item->aux != TJ_CLASS_16; /* whether a masked bit must be set */
+  e->value = e->mask && item->aux != TJ_CLASS_16; /* whether a masked bit must be set */
+  e->folds_one = param->specialize;
 }
 
 /* Parameters that are neither plain nor constant, and all that is rare, stay OTHERWISE. */
@@ -112,9 +113,8 @@ static bool is_argument(tj_bound *b, uint32_t i, const tj_expectation *expectati
 
 static inline bool is_int32(const tj_expect *e, uint64_t bits) {
   int64_t value = (int64_t)bits;
-  if (value != (int32_t)value) return false;
-  if (e->mask == 0) return true; /* not specialised on alignment, maybe not at all */
-  return ((bits & e->mask) != 0) == e->value && value != 1;
+  return value == (int32_t)value && ((bits & e->mask) != 0) == e->value &&
+         !(value == 1 && e->folds_one);
 }
 
 bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const tj_arg *args,
@@ -137,7 +137,9 @@ bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const 
           if (UNLIKELY(!is_int32(e, bits))) return false;
         } else if (e->how == UNALIGNED) {
           if (UNLIKELY((bits & e->mask) == 0)) return false;
-        } else { /* FLOAT32 */
+        } else if (UNLIKELY(e->how != FLOAT32)) {
+          return false; /* bytes that are no argument can look like OTHERWISE's head */
+        } else {
           float value = (float)arg->v.f;
           uint32_t single;
           memcpy(&single, &value, 4);

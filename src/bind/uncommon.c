@@ -4,6 +4,9 @@
 #include "base/scratch.h"
 #include "bind/put.h"
 
+/* Larger than anyone's call, and small enough for all sums of sizes here. */
+#define MAX_ROOM (UINT32_MAX / 4)
+
 static bool add_room(const tj_arg *arg, size_t *key, size_t *params, int depth) {
   size_t more = TJ_KEY_ITEM;
   if (arg->kind == TJ_STRING) more += 6 + (size_t)arg->aux;
@@ -14,13 +17,14 @@ static bool add_room(const tj_arg *arg, size_t *key, size_t *params, int depth) 
     more += 6 + items_room * TJ_KEY_ITEM;
   }
   if (__builtin_add_overflow(*key, more, key) ||
-      __builtin_add_overflow(*params, 8 + items_room * 8, params))
+      __builtin_add_overflow(*params, 8 + items_room * 8, params) || *key > MAX_ROOM ||
+      *params > MAX_ROOM)
     return false;
   if (arg->kind != TJ_TUPLE || arg->v.obj == NULL || depth > MAX_TUPLE_DEPTH) return true;
   const tj_arg *items = arg->v.obj;
   for (uint32_t i = 0; i < arg->aux; i++)
     if (!add_room(&items[i], key, params, depth + 1)) return false;
-  return *key <= UINT32_MAX / 4 && *params <= UINT32_MAX / 4;
+  return true;
 }
 
 /* An upper bound of what this call needs, what it reserves on its way included, taken from

@@ -117,6 +117,8 @@ static void test_long_strings(void **state) {
     assert_ptr_equal(
         prepare_kernel(fn, ARGS(tj_keyword(1, &s), tj_keyword(0, &a), tj_keyword(2, &b))), kernel);
     assert_status(call(fn, ARGS(a, s, tj_keyword(2, &b))), TJ_OK);
+    assert_fails(call(open_function("texts"), ARGS(s, tj_keyword(2, &s), s)), TJ_E_INVALID,
+                 "keywords come last");
     text[n - 1] = 'y'; /* one byte, at the end */
     assert_ptr_not_equal(prepare_kernel(fn, ARGS(a, s, b)), kernel);
     assert_fails(call(fn, ARGS(a, s, s)), TJ_E_UNSUPPORTED_ARGUMENT, "parameter 2 'b'");
