@@ -14,7 +14,10 @@ from typing import Any
 
 from .errors import Failure
 from .triton_api import TritonApi
-from .values import Decoder, Default, Pointer, Scalar
+from .values import Decoder, Default, Pointer, Scalar, is_opaque
+
+# what Triton's specialisation raises for an argument that it does not take
+_REFUSALS = (TypeError, KeyError, OverflowError, ValueError, AttributeError)
 
 
 class _TypedParameter:
@@ -36,7 +39,7 @@ class _PlainPointers:
 
     def __init__(self, backend: Any, base: type) -> None:
         self.supports_native_tensor_specialization = getattr(backend, "supports_native_tensor_specialization", True)
-        self.get_int_specialization = backend.get_int_specialization
+        self.get_int_specialization = getattr(backend, "get_int_specialization", None)
         self.get_tensor_specialization = getattr(base, "get_tensor_specialization", None)
         self.get_arg_specialization = getattr(base, "get_arg_specialization", None)
 
@@ -82,9 +85,22 @@ def bind(api: TritonApi, jit: Any, backend: Any, values: Any, decoder: Decoder) 
     binder = api.jit.create_function_from_signature(jit.signature, parameters, seen)
     try:
         bound, specialization, _ = binder(**arguments)
-    except (TypeError, KeyError, OverflowError, ValueError) as error:
+        if api.version >= (3, 5):
+            hash(tuple(specialization))  # Triton looks it up: a list cannot be a constant
+    except _REFUSALS as error:
         raise _refused(api, parameters, arguments, seen, error) from None
+    for parameter, value, (type_, _) in zip(jit.params, values, specialization):
+        if "default" in value and is_opaque(api, parameter) and not _is_constant(type_):
+            raise Failure(
+                "E_UNSUPPORTED_ARGUMENT",
+                f"parameter '{parameter.name}': its default is a Python object with run-time values, which cannot be "
+                "passed from C: give the argument",
+            )
     return _pack(api, jit, backend, bound, specialization)
+
+
+def _is_constant(type_: Any) -> bool:
+    return all(map(_is_constant, type_)) if isinstance(type_, tuple) else type_ == "constexpr"
 
 
 def _argument(parameter: Any, value: Any) -> tuple[Any, Any]:
@@ -102,15 +118,26 @@ def _argument(parameter: Any, value: Any) -> tuple[Any, Any]:
                 f"parameter '{name}' is tl.constexpr: it takes a compile-time value, not a {kind}",
             )
         return value, parameter
+    _check_range(name, value)
     declared = parameter.annotation_type
     if declared:
         pointer = isinstance(value, Pointer)
-        if pointer != declared.startswith("*") and not (value is None and declared.startswith("*")):
+        address = value is None or type(value) is int  # Triton takes these for pointers too
+        if pointer != declared.startswith("*") and not (address and declared.startswith("*")):
             given = f"a pointer to {value.dtype}" if pointer else "a scalar"
             raise Failure("E_ARGUMENT_TYPE", f"parameter '{name}' is annotated '{declared}', but {given} was passed")
     if isinstance(value, Scalar):
         return value.number, parameter if declared else _TypedParameter(parameter, value.type_name)
     return value, parameter
+
+
+def _check_range(name: str, value: Any) -> None:
+    """Refuse integers of more than 64 bits, which Triton before 3.6 takes for i64."""
+    if isinstance(value, tuple):
+        for item in value:
+            _check_range(name, item)
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise Failure("E_ARGUMENT_TYPE", f"parameter '{name}': {value} does not fit into 64 bits")
 
 
 def _refused(
@@ -123,7 +150,7 @@ def _refused(
         value = arguments[parameter.name]
         try:
             _specialise_alone(api, parameter, value, backend)
-        except (TypeError, KeyError, OverflowError, ValueError) as own:
+        except _REFUSALS as own:
             kind = type(value).__name__
             hint = ""
             if isinstance(own, TypeError):

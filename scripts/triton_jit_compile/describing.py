@@ -14,7 +14,7 @@ from .output import warn
 from .snapshot import Function
 from .targets import backend_of
 from .triton_api import TritonApi
-from .values import encode
+from .values import encode_default
 
 
 def make_record(api: TritonApi, function: Function, target: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _parameter(api: TritonApi, parameter: Any) -> dict[str, Any]:
         "type": parameter.annotation_type or None,
     }
     if parameter.default is not inspect.Parameter.empty:
-        entry["default"] = encode(api, parameter.default)
+        entry["default"] = encode_default(api, parameter)
     return entry
 
 

@@ -138,10 +138,19 @@ def _register_cpu() -> None:
         ) from None
 
 
-def make_target(api: TritonApi, backend: Any, arch: Any, warp_size: Any) -> Any:
+def _usual_warp_size(backend: str, arch: str) -> int:
+    """The warp size of an architecture, for requests that leave it out."""
+    if backend == "hip":
+        return 64 if arch.startswith("gfx9") else 32
+    return _USUAL.get(backend, ("", 32))[1]
+
+
+def make_target(api: TritonApi, backend: Any, arch: Any, warp_size: Any = None) -> Any:
     """A GPUTarget of an available backend; raises Failure."""
     if not isinstance(backend, str) or not backend:
         raise Failure("E_NOT_SUPPORTED", f"{backend!r} is not the name of a backend")
+    if warp_size is None:
+        warp_size = _usual_warp_size(backend, str(arch))
     if type(warp_size) is not int or warp_size <= 0:
         raise Failure("E_NOT_SUPPORTED", f"a warp size of {warp_size!r} for backend '{backend}'")
     if backend == "cpu":

@@ -19,6 +19,7 @@ from typing import Any
 from .errors import Failure, user_traceback
 
 OLDEST = (3, 2)
+_TRUE = frozenset(("1", "y", "yes", "t", "true", "on"))
 _lock = threading.Lock()
 _api: TritonApi | None = None
 
@@ -92,9 +93,11 @@ def triton_api() -> TritonApi:
     """The installed Triton; raises Failure if there is none that can be used."""
     global _api
     with _lock:
-        if _api is None:
+        # before the import too: interpreter mode needs numpy, and fails in other words without it
+        interpreting = _api is None and os.environ.get("TRITON_INTERPRET", "").lower() in _TRUE
+        if _api is None and not interpreting:
             _api = _find()
-    if _api.interpreting():
+    if interpreting or _api is None or _api.interpreting():
         raise Failure(
             "E_INTERPRETED",
             "TRITON_INTERPRET=1 is set (or was while triton was imported): Triton then interprets kernels "

@@ -44,31 +44,40 @@ class Default:
     """Marks an argument that takes the parameter's own default."""
 
 
-def encode(api: TritonApi, value: Any) -> dict[str, Any]:
-    """A Python value, such as a parameter's default, as VALUE."""
-    constexpr = api.language.constexpr
-    if isinstance(value, constexpr):
-        value = value.value
+def encode_default(api: TritonApi, parameter: Any) -> dict[str, Any]:
+    """The default of a kernel's parameter as VALUE."""
+    return _encode(api, parameter.default, parameter.is_constexpr)
+
+
+def is_opaque(api: TritonApi, parameter: Any) -> bool:
+    """Whether the parameter has a default that VALUE cannot express."""
+    return parameter.has_default and "opaque" in encode_default(api, parameter)
+
+
+def _encode(api: TritonApi, value: Any, constant: bool) -> dict[str, Any]:
+    """A constant has to be of exactly the type that VALUE stands for: an IntEnum's member or a
+    tl.constexpr is not the variant of the number in it. At run time a number is a number."""
     if value is None:
         return {"none": 1}
-    if type(value) is bool:
+    kind = type(value)
+    if kind is bool:
         return {"bool": value}
-    if isinstance(value, int):
+    if kind is int or (isinstance(value, int) and not constant):
         try:
             return {"int": str(int(value))}
         except ValueError:  # more digits than Python turns into text
             return {"opaque": f"an integer of {value.bit_length()} bits"}
-    if isinstance(value, float):
+    if kind is float or (isinstance(value, float) and not constant):
         return {"float": _float_text(float(value))}
-    if isinstance(value, str):
+    if kind is str:
         try:
             return {"str": value.encode("utf-8").hex()}
         except UnicodeEncodeError:
             return {"opaque": ascii(value)}
     if isinstance(value, api.language.dtype) and _dtype_name(api, value) in _dtypes(api):
         return {"dtype": _dtype_name(api, value)}
-    if type(value) is tuple:
-        items = [encode(api, item) for item in value]
+    if kind is tuple:
+        items = [_encode(api, item, constant) for item in value]
         if not any("opaque" in item for item in items):
             return {"tuple": items}
     return {"opaque": _safe_repr(value)}

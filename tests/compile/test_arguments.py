@@ -83,6 +83,8 @@ def test_specialisation(compiler: Compiler, tmp_path: Path, value: dict, expecte
         ("x: 'fp16'", "", scalar("fp64"), ("fp16", None)),
         ("x: 'u1'", "", integer(1), ("u1", None)),
         ("x: '*fp32'", "", ptr("fp16"), ("*fp32", "D")),
+        ("x: '*fp32'", "", integer(0), ("*fp32", "D")),
+        ("x: '*fp32'", "", NONE, ("*fp32", None)),
         ("x: tl.constexpr", "", integer(1), ("constexpr", 1)),
         ("x: tl.constexpr", "", {"bool": True}, ("constexpr", True)),
         ("x: tl.constexpr", "", {"float": "-0x1.8p+1"}, ("constexpr", -3.0)),
@@ -140,7 +142,7 @@ def test_float_specials(compiler: Compiler, tmp_path: Path) -> None:
         ("x", {}, "E_ARGUMENT_TYPE", ["'x'"]),
         ("x", 5, "E_ARGUMENT_TYPE", ["'x'"]),
         ("x: tl.int64", ptr(), "E_ARGUMENT_TYPE", ["'x'", "i64", "pointer"]),
-        ("x: '*fp32'", integer(3), "E_ARGUMENT_TYPE", ["'x'", "*fp32"]),
+        ("x: '*fp32'", {"float": "0x1p+0"}, "E_ARGUMENT_TYPE", ["'x'", "*fp32"]),
     ],
 )
 def test_refused(compiler: Compiler, tmp_path: Path, param: str, value: object, status: str, words: list[str]) -> None:

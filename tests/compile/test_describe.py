@@ -69,7 +69,7 @@ def test_defaults_of_every_kind(compiler: Compiler, tmp_path: Path) -> None:
         "e": {"dtype": "fp16"},
         "f": {"tuple": [{"int": "1"}, {"tuple": [{"str": "78"}, {"bool": True}]}]},
         "g": {"opaque": repr(object)},
-        "h": {"int": "5"},
+        "h": {"opaque": "constexpr[5]"},
     }
 
 

@@ -119,3 +119,12 @@ def test_architectures(compiler: Compiler) -> None:
         ).ok()
         assert f"sm_{arch}" in reply.sections["ptx"].decode()
         assert reply["metadata"]["target"]["arch"] == int(arch)
+
+
+def test_warp_size_may_be_left_out(compiler: Compiler) -> None:
+    function = compiler.open(BASIC, "add_kernel")
+    args = [ptr(), ptr(), ptr(), {"int": "3"}, {"int": "64"}]
+    for target in (CUDA, HIP):
+        short = {name: value for name, value in target.items() if name != "warp_size"}
+        hashes = [compiler.compile(function, args, target=t, key_only=True).ok()["hash"] for t in (target, short)]
+        assert hashes[0] == hashes[1]
