@@ -78,7 +78,8 @@ static tj_status bind_typed_int(tj_bound *b, const tj_param *param, tj_dtype dty
                       tj_dtype_name(dtype));
   }
   uint8_t class_ = param->classes[(value & 15) == 0];
-  if (value == 1 && param->specialize) class_ = TJ_CLASS_ONE;
+  /* Only an annotation keeps 1 from folding; an element of a tuple stands for other numbers. */
+  if (value == 1 && param->specialize && param != &tj_param_of_element) class_ = TJ_CLASS_ONE;
   put_value(b, (uint8_t)dtype, class_, (uint64_t)value, tj_dtype_size(dtype));
   return TJ_OK;
 }
