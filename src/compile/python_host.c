@@ -288,12 +288,38 @@ static tj_status start_by_config(const tj_python *python, const tj_python_info *
   return status;
 }
 
+/*
+ * `text` as Python decodes paths: UTF-8, and a byte that is none as a lone surrogate. (From
+ * 3.12 on Py_DecodeLocale goes by the C locale, which is not the host's word on paths.)
+ */
+static wchar_t *decode_path(const char *text) {
+  const uint8_t *at = (const uint8_t *)text;
+  wchar_t *out = calloc(strlen(text) + 1, sizeof *out);
+  for (size_t n = 0; out && *at; n++) {
+    int more = *at >= 0xf0 && *at < 0xf5   ? 3
+               : *at >= 0xe0 && *at < 0xf0 ? 2
+                                           : *at >= 0xc2 && *at < 0xe0;
+    uint32_t code = more ? *at & (0x3fu >> more) : *at;
+    int i = 1;
+    while (i <= more && (at[i] & 0xc0) == 0x80) code = code << 6 | (at[i++] & 0x3f);
+    static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
+    if (*at >= 0x80 && (more == 0 || i <= more || code < smallest[more] || code > 0x10ffff ||
+                        (code >= 0xd800 && code < 0xe000))) {
+      code = 0xdc00u + *at;
+      i = 1;
+    }
+    out[n] = (wchar_t)code;
+    at += i;
+  }
+  return out;
+}
+
 static tj_status start_by_name(const tj_python *python, const tj_python_info *info) {
   static wchar_t *name; /* Python keeps the pointer */
   /* As the python command does in the C locale, and whatever the host's locale is: files and
      paths are UTF-8. */
   if (python->Py_UTF8Mode) *python->Py_UTF8Mode = 1;
-  name = python->Py_DecodeLocale(info->executable, NULL);
+  name = decode_path(info->executable);
   if (name == NULL) return tj_fail_memory();
   python->Py_SetProgramName(name);
   python->Py_InitializeEx(0);
@@ -306,7 +332,7 @@ static tj_status initialise(const tj_python *python, const tj_python_info *info)
   tj_guest guest;
   tj_guest_enter(&guest);
   tj_status status;
-  if (python->Py_SetProgramName && python->Py_DecodeLocale) {
+  if (python->Py_SetProgramName) {
     status = start_by_name(python, info);
   } else if (python->PyInitConfig_Create && python->PyInitConfig_Free &&
              python->PyInitConfig_SetInt && python->PyInitConfig_SetStr &&
