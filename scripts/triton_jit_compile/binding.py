@@ -71,8 +71,6 @@ def _flatten(value: Any, into: list[str]) -> None:
 
 def bind(api: TritonApi, jit: Any, backend: Any, values: Any, decoder: Decoder) -> Bound:
     """Specialise ``values`` (one per parameter); raises Failure naming the parameter."""
-    if api.version < (3, 3):
-        raise Failure("E_TRITON_VERSION", f"triton {api.version_text} is not supported yet: install 3.3 or later")
     if not isinstance(values, list) or len(values) != len(jit.params):
         count = len(values) if isinstance(values, list) else "no"
         raise Failure("E_ARGUMENT_TYPE", f"{count} arguments were given for the {len(jit.params)} parameters")

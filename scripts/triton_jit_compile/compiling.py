@@ -183,7 +183,7 @@ def _places(api: TritonApi, function: Function, chain: list[BaseException]) -> I
 
 def _def_line(jit: Any) -> int:
     """The line of ``def`` in the file: Triton counts from there."""
-    for number, line in enumerate(jit.raw_src):
+    for number, line in enumerate(getattr(jit, "raw_src", ())):
         if line.strip().startswith("def "):
             return jit.starting_line_number + number
-    return jit.starting_line_number
+    return jit.fn.__code__.co_firstlineno

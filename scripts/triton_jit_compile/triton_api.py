@@ -18,7 +18,7 @@ from typing import Any
 
 from .errors import Failure, user_traceback
 
-OLDEST = (3, 2)
+OLDEST = (3, 3)  # 3.2 packs arguments by other rules: None is a pointer, an annotated 1 is folded
 _TRUE = frozenset(("1", "y", "yes", "t", "true", "on"))
 _lock = threading.Lock()
 _api: TritonApi | None = None

@@ -232,7 +232,7 @@ def test_broken_triton(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("version", ["3.1.0", "2.3.1", "nonsense", ""])
+@pytest.mark.parametrize("version", ["3.2.0", "3.1.0", "2.3.1", "nonsense", ""])
 def test_old_triton(tmp_path: Path, version: str) -> None:
     write(tmp_path, "triton/__init__.py", f"__version__ = {version!r}\n")
     check_python(
