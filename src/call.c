@@ -159,13 +159,15 @@ static tj_status check_pointers(const char *call, const void *handle, const char
   return TJ_OK;
 }
 
-/* Launches the variant, and counts it. */
+/* Launches the variant, and counts it: in `count`, unless the host's own calls meanwhile may
+   have moved the counts. */
 static inline tj_status launch_and_count(const tj_launch_plan *plan, tj_count *count, bool hit) {
-  int launched = 0;
+  tj_launched launched;
   tj_status status = tj_launch_run(plan, &launched);
+  if (UNLIKELY(launched != TJ_LAUNCHED)) count = tj_thread_counts(plan->kernel->function->index);
   if (LIKELY(count != NULL)) {
     if (LIKELY(hit)) tj_count_add(&count->hits);
-    if (LIKELY(launched && status == TJ_OK)) tj_count_add(&count->launches);
+    if (LIKELY(launched != TJ_NOT_LAUNCHED && status == TJ_OK)) tj_count_add(&count->launches);
   }
   return status;
 }
@@ -176,7 +178,7 @@ static inline bool same_head(const tj_kernel *kernel, const tj_key_head *head) {
 
 /* The call that is not the same variant as this thread's last one of the function. */
 static tj_status call_by_key(const tj_key_head *head, const tj_arg *args, size_t n_args,
-                             tj_bound *bound, tj_want *want, tj_count *counts) {
+                             tj_bound *bound, tj_want *want) {
   tj_function *fn = want->function;
   tj_status status = bind_call(bound, head, args, n_args, want);
   if (UNLIKELY(status != TJ_OK)) return status;
@@ -186,6 +188,7 @@ static tj_status call_by_key(const tj_key_head *head, const tj_arg *args, size_t
   if (LIKELY(hit)) module = tj_module_find(kernel, want->device, want->context);
   if (UNLIKELY(module == NULL)) status = tj_want_get(want, &kernel, &module);
   if (LIKELY(status == TJ_OK)) {
+    tj_count *counts = tj_thread_counts(fn->index);
     if (LIKELY(counts != NULL)) counts->last = kernel;
     tj_launch_plan plan = {bound->backend, kernel, module, bound};
     status = launch_and_count(&plan, counts, hit);
@@ -216,7 +219,7 @@ static inline tj_status function_call(tj_function *fn, const tj_launch *launch, 
       return launch_and_count(&plan, counts, true);
     }
   }
-  return call_by_key(&head, args, n_args, &bound, &want, counts);
+  return call_by_key(&head, args, n_args, &bound, &want);
 }
 
 tj_status tj_function_call(tj_function *fn, const tj_launch *launch, const tj_arg *args,

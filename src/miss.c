@@ -189,8 +189,6 @@ static tj_status build_kernel(const tj_want *want, tj_kernel **out_kernel) {
   memcpy(&head, want->key, sizeof head);
   const tj_target *target = tj_target_of(head.target);
   const cJSON *options = tj_options_json(head.options);
-  if (head.options && options == NULL)
-    return tj_fail(TJ_E_OPTION_VALUE, "%u is not an id from tj_options_intern", head.options);
   tj_stored stored;
   (void)store->find(fn->signature, want->key, want->key_size, &stored); /* the null store */
   tj_build_request request = {
@@ -236,7 +234,13 @@ static tj_status compile(const tj_want *want, tj_kernel **out_kernel) {
   const tj_hooks *hooks = tj_hooks_get();
   if (hooks && hooks->compile) {
     tj_event event = tj_want_event(want, kernel, status, took);
-    hooks->compile(hooks->user, &event);
+    tj_str text = {0};
+    if (kernel == NULL) { /* what failed has a description all the same */
+      tj_key_describe(fn->signature, want->key, want->key_size, &text);
+      event.variant = tj_str_text(&text);
+    }
+    tj_hook_call(hooks->compile, hooks->user, &event);
+    tj_str_free(&text);
   }
   *out_kernel = kernel;
   return status;
@@ -252,9 +256,19 @@ static tj_status load(const tj_want *want, tj_kernel *kernel, tj_module **out_mo
   const tj_hooks *hooks = tj_hooks_get();
   if (hooks && hooks->load) {
     tj_event event = tj_want_event(want, kernel, status, took);
-    hooks->load(hooks->user, &event);
+    tj_hook_call(hooks->load, hooks->user, &event);
   }
   return status;
+}
+
+/* A variant that compiled and does not load. Its handle stays good, since hooks have seen it;
+   the next call loads it again, unless that would come out the same. */
+static void keep_load_failure(tj_kernel *kernel, tj_status status) {
+  variant_memory *memory = kernel->owned;
+  if (is_lasting(status)) memory->message = strdup(tj_last_error());
+  if (memory->message == NULL) return;
+  kernel->message = memory->message;
+  kernel->status = status;
 }
 
 /* This thread's flight: compile, load, and only then let others see it. */
@@ -262,29 +276,40 @@ static tj_status fly(const tj_want *want, tj_flight *flight, tj_kernel **out_ker
   tj_kernel *kernel = NULL;
   tj_module *module = NULL;
   tj_status status = compile(want, &kernel);
-  if (status == TJ_OK && want->load) status = load(want, kernel, &module);
   if (status != TJ_OK) {
-    free_kernel(kernel);
     kernel = is_lasting(status) ? failed_kernel(want, status) : NULL;
+  } else if (want->load) {
+    status = load(want, kernel, &module);
+    if (status != TJ_OK) keep_load_failure(kernel, status);
   }
   tj_status ended = tj_flight_end(flight, kernel, status);
   *out_kernel = kernel;
   return kernel ? ended : status;
 }
 
+/* Before it is part of a key: the id may come to be one later. */
+static tj_status check_options(const tj_want *want) {
+  tj_key_head head;
+  memcpy(&head, want->key, sizeof head);
+  if (head.options == 0 || tj_options_json(head.options)) return TJ_OK;
+  return tj_fail(TJ_E_OPTION_VALUE, "tj_launch.options is %u, which is no id of tj_options_intern",
+                 head.options);
+}
+
 static tj_status find_or_compile(const tj_want *want, tj_kernel **out_kernel) {
   tj_function *fn = want->function;
   tj_flight *flight = NULL;
-  tj_status status = TJ_OK;
+  tj_status status = check_options(want);
+  if (status != TJ_OK) return status;
   tj_join join = tj_flight_join(&fn->table, fn->signature->name, want->key, want->key_size,
                                 want->hash, &flight, out_kernel, &status);
-  if (join == TJ_JOIN_FOUND) return TJ_OK;
   count(&fn->stats.misses, 1);
+  if (join == TJ_JOIN_FOUND) return TJ_OK; /* by now */
   switch (join) {
   case TJ_JOIN_OWNED: return fly(want, flight, out_kernel);
   case TJ_JOIN_WAIT: {
     uint64_t begin = tj_now();
-    status = tj_flight_wait(flight, out_kernel);
+    status = tj_flight_wait(flight, fn->signature->name, out_kernel);
     count(&fn->stats.wait_ns, tj_now() - begin);
     return status;
   }

@@ -269,7 +269,8 @@ TJ_API const tj_arg *tj_bound_arg(const tj_bound *bound, uint32_t index);
 
 /*
  * The integer (or bool) argument of parameter `index`, constexprs included.
- * Errors: TJ_E_NULL, TJ_E_NO_SUCH_PARAMETER, TJ_E_ARGUMENT_TYPE. Since 0.1.
+ * Errors: TJ_E_NULL, TJ_E_NO_SUCH_PARAMETER, TJ_E_ARGUMENT_TYPE, TJ_E_ARGUMENT_RANGE (it is
+ * 2^63 or more). Since 0.1.
  */
 TJ_API tj_status tj_bound_int(const tj_bound *bound, uint32_t index, int64_t *out_value);
 

@@ -31,6 +31,14 @@ tj_status tj_bound_int(const tj_bound *bound, uint32_t index, int64_t *out_value
     return tj_fail_at(TJ_E_ARGUMENT_TYPE, &place, "the grid callback asks for an integer, it is %s",
                       arg ? tj_arg_words(arg, words) : "a default that C cannot express");
   }
+  bool is_unsigned =
+      arg->kind == TJ_UINT || (arg->kind == TJ_SCALAR && tj_dtype_is_unsigned(arg->dtype));
+  if (is_unsigned && arg->v.u > INT64_MAX) {
+    tj_place place = {bound, index, 0, NULL};
+    return tj_fail_at(TJ_E_ARGUMENT_RANGE, &place,
+                      "the grid callback asks for an int64_t, it is %llu",
+                      (unsigned long long)arg->v.u);
+  }
   *out_value = arg->v.i;
   return TJ_OK;
 }

@@ -80,6 +80,13 @@ static bool waits_for_me(const tj_flight *flight) {
   return false;
 }
 
+static tj_status fail_recursion(const char *name) {
+  return tj_fail(TJ_E_RECURSION,
+                 "a compile of '%s' needs the result of a call of the same variant; call kernels "
+                 "from functions, not while their file is imported",
+                 name);
+}
+
 static tj_flight *begin(tj_table *table, const void *key, size_t size, uint64_t hash) {
   tj_flight *flight = malloc(sizeof *flight + size);
   if (flight == NULL) return NULL;
@@ -121,10 +128,7 @@ tj_join tj_flight_join(tj_table *table, const char *name, const void *key, size_
     else
       *out_status = tj_fail_memory();
   } else if (waits_for_me(flight)) {
-    *out_status = tj_fail(TJ_E_RECURSION,
-                          "a compile of '%s' needs the result of a call of the same variant; call "
-                          "kernels from functions, not while their file is imported",
-                          name);
+    *out_status = fail_recursion(name);
   } else {
     flight->references++;
     *out_flight = flight;
@@ -164,8 +168,15 @@ tj_status tj_flight_end(tj_flight *flight, tj_kernel *kernel, tj_status status) 
   return status;
 }
 
-tj_status tj_flight_wait(tj_flight *flight, tj_kernel **out_kernel) {
+tj_status tj_flight_wait(tj_flight *flight, const char *name, tj_kernel **out_kernel) {
   tj_lock_acquire(TJ_LOCK_FLIGHTS);
+  /* Since the join another thread may have begun to wait, for this one. */
+  if (!flight->ended && waits_for_me(flight)) {
+    tj_status status = fail_recursion(name);
+    drop(flight);
+    tj_lock_release(TJ_LOCK_FLIGHTS);
+    return status;
+  }
   waiter me = {waiters, pthread_self(), flight};
   waiters = &me;
   while (!flight->ended) tj_lock_wait(TJ_LOCK_FLIGHTS, &flight->ended_condition);

@@ -43,8 +43,8 @@ tj_status tj_flight_end(tj_flight *flight, tj_kernel *kernel, tj_status status);
 
 /*
  * Waits until the flight has ended: TJ_OK and its variant, or its failure, recorded for
- * this thread.
+ * this thread. TJ_E_RECURSION if by now its owner waits for this thread.
  */
-tj_status tj_flight_wait(tj_flight *flight, tj_kernel **out_kernel);
+tj_status tj_flight_wait(tj_flight *flight, const char *name, tj_kernel **out_kernel);
 
 #endif /* TJ_CACHE_FLIGHT_H */

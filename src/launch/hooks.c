@@ -44,3 +44,10 @@ tj_status tj_set_hooks(const tj_hooks *hooks) {
   tj_lock_release(TJ_LOCK_HOOKS);
   return status;
 }
+
+void tj_hook_call(tj_hook_fn hook, void *user, const tj_event *event) {
+  char *message = event->status == TJ_OK ? NULL : strdup(tj_last_error());
+  hook(user, event);
+  if (message) tj_fail_text(event->status, message, strlen(message));
+  free(message);
+}

@@ -39,22 +39,22 @@ static tj_status launch_with_hooks(const tj_hooks *hooks, const tj_launch_plan *
   tj_status status = plan->backend->launch(plan->module->handle, launch);
   event.nanoseconds = tj_now() - begin;
   event.status = status;
-  if (hooks->exit) hooks->exit(hooks->user, &event);
+  if (hooks->exit) tj_hook_call(hooks->exit, hooks->user, &event);
   return status;
 }
 
 tj_status tj_launch_slowly(const tj_launch_plan *plan, tj_backend_launch *launch,
-                           int *out_launched) {
-  *out_launched = 0;
+                           tj_launched *out_launched) {
+  *out_launched = TJ_NOT_LAUNCHED;
   if (plan->bound->launch->grid_fn) {
     tj_status status = callback_grid(plan, launch->grid);
     if (status != TJ_OK) return status;
   }
+  if (launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0) return TJ_OK;
   for (int axis = 0; axis < 3; axis++)
     if (launch->grid[axis] > plan->backend->max_grid[axis])
       return fail_grid(plan, launch->grid, axis);
-  if (launch->grid[0] == 0 || launch->grid[1] == 0 || launch->grid[2] == 0) return TJ_OK;
-  *out_launched = 1;
+  *out_launched = TJ_LAUNCHED_SLOWLY;
   const tj_hooks *hooks = tj_hooks_get();
   if (hooks) return launch_with_hooks(hooks, plan, launch);
   return plan->backend->launch(plan->module->handle, launch);

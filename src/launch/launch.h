@@ -15,9 +15,16 @@ typedef struct tj_launch_plan {
   const tj_bound *bound;
 } tj_launch_plan;
 
+/* What became of a launch. */
+typedef enum tj_launched {
+  TJ_NOT_LAUNCHED,
+  TJ_LAUNCHED,
+  TJ_LAUNCHED_SLOWLY /* a callback or hook of the host may have called the library meanwhile */
+} tj_launched;
+
 /* With hooks set, a grid callback, or a grid that is empty or too large. */
 tj_status tj_launch_slowly(const tj_launch_plan *plan, tj_backend_launch *launch,
-                           int *out_launched);
+                           tj_launched *out_launched);
 
 static inline int tj_grid_is_plain(const uint32_t grid[3], const uint32_t max[3]) {
   /* One comparison for both ends: 0 - 1 is the largest number. */
@@ -28,7 +35,7 @@ static inline int tj_grid_is_plain(const uint32_t grid[3], const uint32_t max[3]
  * Computes the grid (the host's callback may run) and launches. A grid with a zero in it
  * launches nothing: *out_launched tells.
  */
-static inline tj_status tj_launch_run(const tj_launch_plan *plan, int *out_launched) {
+static inline tj_status tj_launch_run(const tj_launch_plan *plan, tj_launched *out_launched) {
   const tj_launch *asked = plan->bound->launch;
   const tj_backend *backend = plan->backend;
   tj_backend_launch launch = {.struct_size = sizeof launch,
@@ -43,7 +50,7 @@ static inline tj_status tj_launch_run(const tj_launch_plan *plan, int *out_launc
                            !tj_grid_is_plain(launch.grid, backend->max_grid),
                        0))
     return tj_launch_slowly(plan, &launch, out_launched);
-  *out_launched = 1;
+  *out_launched = TJ_LAUNCHED;
   return backend->launch(plan->module->handle, &launch);
 }
 
