@@ -1,46 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tests that need a process of their own: the compiler is chosen once in each, so every
- * scenario runs in a child of a process that has never used the library.
- */
+/* Requests to a stand-in script, through the compiler of this process. */
 #ifndef TJ_TESTS_PROCESS_TEST_H
 #define TJ_TESTS_PROCESS_TEST_H
 
 #include <cjson/cJSON.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "compile/compiler.h"
 #include "compile/message.h"
-#include "triton_jit/runtime.h"
-
-/* Ends the scenario as failed. */
-#define CHECK(condition)                                                                       \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
-      fprintf(stderr, "%s:%d: not so: %s\n  last error: %s\n", __FILE__, __LINE__, #condition, \
-              tj_last_error());                                                                \
-      exit(1);                                                                                 \
-    }                                                                                          \
-  } while (0)
-
-#define CHECK_CONTAINS(text, part) CHECK(strstr(text, part) != NULL)
-
-/* The exit status of `scenario`, run in a child; 128 and more: the signal that ended it. */
-static inline int run_scenario(void (*scenario)(void)) {
-  fflush(NULL);
-  pid_t pid = fork();
-  if (pid == 0) {
-    scenario();
-    exit(0);
-  }
-  int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
+#include "scenario.h"
 
 /* Sends `json` and gives the status and the decoded reply. */
 static inline tj_status ask(const char *json, tj_message *out_reply) {
@@ -86,15 +53,6 @@ static inline void use_stand_in(uint32_t mode) {
   options.mode = mode;
   options.scripts = scripts;
   CHECK(tj_set_compiler(&options) == TJ_OK);
-}
-
-/* A log callback that collects "<level> <line>\n" in `log_text`. */
-static char log_text[65536];
-
-static inline void collect_log(void *user, int level, const char *text) {
-  (void)user;
-  size_t used = strlen(log_text);
-  snprintf(log_text + used, sizeof log_text - used, "%d %s\n", level, text);
 }
 
 #endif /* TJ_TESTS_PROCESS_TEST_H */

@@ -325,8 +325,7 @@ static void another_one_was_asked_for(void) {
     CHECK_CONTAINS(tj_last_error(), folder);
     _exit(17);
   }
-  int status = 0;
-  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 17);
+  CHECK(wait_for(pid) == 17);
   use_stand_in(TJ_COMPILER_AUTO);
   tj_set_log(collect_log, NULL, TJ_LOG_INFO);
   CHECK(!is_embedded());
@@ -367,22 +366,13 @@ static void the_same_was_asked_for(void) {
   X(another_one_was_asked_for)             \
   X(the_same_was_asked_for)
 
-#define TEST(name)                           \
-  static void test_##name(void **state) {    \
-    (void)state;                             \
-    assert_int_equal(run_scenario(name), 0); \
-  }
-SCENARIOS(TEST)
+SCENARIOS(SCENARIO_TEST)
 
 int main(void) {
   static const char *const variables[] = {"TRITON_JIT_COMPILER", "TRITON_JIT_PYTHON", "VIRTUAL_ENV",
                                           "PYTHONHOME"};
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
   find_library();
-  const struct CMUnitTest tests[] = {
-#define ENTRY(name) cmocka_unit_test(test_##name),
-      SCENARIOS(ENTRY)
-#undef ENTRY
-  };
+  const struct CMUnitTest tests[] = {SCENARIOS(SCENARIO_ENTRY)};
   return cmocka_run_group_tests_name("unit.compile.host_python", tests, NULL, NULL);
 }

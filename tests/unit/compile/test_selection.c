@@ -194,8 +194,7 @@ static void wanted_python_is_no_python(void) {
       CHECK_CONTAINS(tj_last_error(), cases[i].says);
       _exit(17);
     }
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 17);
+    CHECK(wait_for(pid) == 17);
   }
 }
 
@@ -244,8 +243,7 @@ static void goes_to_the_worker(const char *program, const char *reason, tj_statu
     CHECK_CONTAINS(tj_last_error(), reason);
     _exit(17);
   }
-  int status = 0;
-  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 17);
+  CHECK(wait_for(pid) == 17);
   use_stand_in(TJ_COMPILER_AUTO);
   CHECK(!is_embedded());
   CHECK(!is_embedded());
@@ -383,8 +381,7 @@ static void child_of_embedded(void) {
     tj_python_resume(token);
     _exit(17);
   }
-  int status = 0;
-  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 17);
+  CHECK(wait_for(pid) == 17);
   CHECK(is_embedded());
 }
 
@@ -405,8 +402,7 @@ static void child_during_embedded(void) { /* asked for by name: a child cannot h
     CHECK(!is_embedded());
     _exit(17);
   }
-  int status = 0;
-  CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 17);
+  CHECK(wait_for(pid) == 17);
   CHECK(pthread_join(slow, NULL) == 0);
 }
 
@@ -425,13 +421,11 @@ static void child_while_it_starts(void) {
         CHECK(ask_status(ECHO) == TJ_OK);
         _exit(17);
       }
-      int status = 0;
-      CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 17);
+      CHECK(wait_for(pid) == 17);
       CHECK(pthread_join(thread, NULL) == 0);
       _exit(17);
     }
-    int status = 0;
-    CHECK(waitpid(host, &status, 0) == host && WIFEXITED(status) && WEXITSTATUS(status) == 17);
+    CHECK(wait_for(host) == 17);
   }
 }
 
@@ -476,12 +470,7 @@ static void suspend_without_python(void) {
   X(child_while_it_starts)            \
   X(suspend_without_python)
 
-#define TEST(name)                           \
-  static void test_##name(void **state) {    \
-    (void)state;                             \
-    assert_int_equal(run_scenario(name), 0); \
-  }
-SCENARIOS(TEST)
+SCENARIOS(SCENARIO_TEST)
 
 int main(void) {
   /* What the person who runs this has set up does not matter here. */
@@ -489,11 +478,7 @@ int main(void) {
                                           "PYTHONHOME"};
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
   if (mkdtemp(folder) == NULL) return 1;
-  const struct CMUnitTest tests[] = {
-#define ENTRY(name) cmocka_unit_test(test_##name),
-      SCENARIOS(ENTRY)
-#undef ENTRY
-  };
+  const struct CMUnitTest tests[] = {SCENARIOS(SCENARIO_ENTRY)};
   int failed = cmocka_run_group_tests_name("unit.compile.selection", tests, NULL, NULL);
   shell("rm -rf \"$FOLDER\"");
   return failed;

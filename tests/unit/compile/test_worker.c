@@ -242,9 +242,7 @@ static void child_after(void) {
     _exit(17);
   }
   CHECK(ask_number(ECHO, "pid") == pid);
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 17);
+  CHECK(wait_for(child) == 17);
   CHECK(ask_number(ECHO, "pid") == pid);
 }
 
@@ -263,9 +261,7 @@ static void child_during(void) { /* while another thread is served, and a third 
     CHECK(ask_status(ECHO) == TJ_OK);
     _exit(17);
   }
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 17);
+  CHECK(wait_for(child) == 17);
   CHECK(pthread_join(slow, NULL) == 0);
   CHECK(pthread_join(waiting, NULL) == 0);
   CHECK(ask_status(ECHO) == TJ_OK);
@@ -399,9 +395,7 @@ static void host_children_are_left_alone(void) {
   use_worker();
   CHECK(ask_status(ECHO) == TJ_OK);
   CHECK(ask_status(OP("exit")) == TJ_E_COMPILER_DIED);
-  int status = 0;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+  CHECK(wait_for(child) == 9);
 }
 
 static atomic_int ticks;
@@ -457,18 +451,9 @@ static void interrupted_calls(void) {
   X(host_children_are_left_alone) \
   X(interrupted_calls)
 
-#define TEST(name)                           \
-  static void test_##name(void **state) {    \
-    (void)state;                             \
-    assert_int_equal(run_scenario(name), 0); \
-  }
-SCENARIOS(TEST)
+SCENARIOS(SCENARIO_TEST)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-#define ENTRY(name) cmocka_unit_test(test_##name),
-      SCENARIOS(ENTRY)
-#undef ENTRY
-  };
+  const struct CMUnitTest tests[] = {SCENARIOS(SCENARIO_ENTRY)};
   return cmocka_run_group_tests_name("unit.compile.worker", tests, NULL, NULL);
 }
