@@ -17,7 +17,9 @@ def convert_custom_float8(arg: Any, dst_ty: Any, fp_downcast_rounding: Any, _sem
             "", "", [arg], {(tl.float8e4b15,): ("tj_e4b15_to_f16", tl.float16)}, is_pure=True, _semantic=_semantic
         )
         return half if dst_ty.scalar == tl.float16 else _semantic.cast(half, dst_ty)
-    half = arg if arg.type.scalar == tl.float16 else _semantic.cast(arg, tl.float16)
+    half = arg
+    if arg.type.scalar != tl.float16:  # as on GPUs: towards zero first, then to nearest
+        half = _semantic.cast(arg, tl.float16, "rtz" if arg.type.scalar == tl.float32 else None)
     return core.extern_elementwise(
         "", "", [half], {(tl.float16,): ("tj_f16_to_e4b15", tl.float8e4b15)}, is_pure=True, _semantic=_semantic
     )

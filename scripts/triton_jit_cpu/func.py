@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import ctype
 from .alias import AliasCheck
 from .ctype import NUM, RAW
-from .errors import UnsupportedOp
+from .errors import BadTtir, UnsupportedOp
 from .ir import Block, Func, Loc, Op, Ptr, Scalar, Tile, Type, Value
 from .names import Names
 from .nest import ZERO, Nest, Root
 from .plan import Plan, Planner, is_lazy
-from .registry import ELEMENTWISE, INDEXING, STATEMENT
+from .registry import BARRIERS, ELEMENTWISE, INDEXING, STATEMENT
 from .roots import Keep, Reduce, Store
 from .ttir import user_frame, where
 
@@ -94,6 +94,7 @@ class FuncEmitter:
         self.group: list[Root] = []
         self.group_ops: list[Op] = []
         self.unready: set[Value] = set()
+        self.last_write = 0  # position of the last operation emitted that may write memory
         self.current: Op | None = None
         self.last_comment: tuple[str, int] | None = None
         self.labels: dict[Block, str] = {}
@@ -315,6 +316,10 @@ class FuncEmitter:
     def run_roots(self, roots: list[Root]) -> None:
         """Writes loop nests for roots of one shape, fused if that keeps the meaning."""
         stores = [r for r in roots if isinstance(r, Store)]
+        late = [op for op in self.loads(v for r in roots for v in r.values()) if op.position < self.last_write]
+        if late:
+            raise BadTtir(f"{where(late[0].loc)}: internal error: a load would move behind a store")
+        self.last_write = max([self.last_write, *(r.op.position for r in stores)])
         loads = self.loads(v for r in roots for v in r.values()) if stores else []
         if not stores or (not loads and len(stores) == 1):
             self.nest(roots)
@@ -414,6 +419,7 @@ class FuncEmitter:
         outer, self.code = self.code, []
         comment, self.last_comment = self.last_comment, None
         group, self.group = self.group, []
+        many, self.multi_block = self.multi_block, False  # the lines stay together
         for arg, text in zip(block.args, args):
             self.bind(arg, text)
         for op in block.ops[:-1]:
@@ -421,6 +427,7 @@ class FuncEmitter:
         out = [self.text(v) for v in block.ops[-1].operands]
         lines += self.code
         self.code, self.last_comment, self.group = outer, comment, group
+        self.multi_block = many
         return out
 
     def emit_block(self, block: Block) -> None:
@@ -433,6 +440,8 @@ class FuncEmitter:
         """Emits one operation."""
         self.current = op
         if is_lazy(op):
+            if op.name == "tt.load" and self._group_writes():
+                self.flush()  # stores behind this load must not join those in front of it
             for result in op.results:
                 if result in self.plan.stored:
                     self._store_tile(op, result)
@@ -457,6 +466,8 @@ class FuncEmitter:
         if not quiet and op.name not in ("scf.yield", "tt.return", "cf.br"):
             self.comment(op.loc)
         lower(self, op)
+        if op.name in BARRIERS:
+            self.last_write = max(self.last_write, op.position)
 
     def _group_writes(self) -> bool:
         return any(r.barrier for r in self.group)

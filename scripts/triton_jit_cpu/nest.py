@@ -82,6 +82,7 @@ class Root:
     barrier = False  # writes user memory
     masked = True  # does nothing where the masks are false
     laned = False  # keeps partial results by lane
+    serial = False  # its elements must be done one by one, in order
 
     def values(self) -> list[Value]:
         """The tiles it evaluates at the index of the nest."""
@@ -127,7 +128,9 @@ class Nest:
         self.mode = GENERAL
         self.lanes = 1
         self.result = 0  # which result of its operation is being evaluated
-        self.conditions: dict[str, None] = {}  # C conditions, known at level n-1, for the fast version
+        # C conditions for the fast version, known at level n-1. True: where it fails all masks
+        # are false; False: nothing is known then.
+        self.conditions: dict[str, bool] = {}
         self.limits: dict[str, None] = {}  # C expressions: the fast version ends there
         self.true: set[tuple[Value, Indices]] = set()  # conditions that hold in the fast version
         self.masks: dict[tuple[Value, Indices], tuple[frozenset[tuple[Value, Indices]], bool]] = {}
@@ -307,6 +310,10 @@ class Nest:
         """Notes that an element is available in a form."""
         self._memo_of(indices)[(value, indices, form)] = expr
 
+    def recall(self, value: Value, indices: Indices, form: str) -> Expr:
+        """What remember() noted."""
+        return self._memo_of(indices)[(value, indices, form)]
+
     def convert(self, text: str, have: str, want: str, value: Value, level: int) -> Expr:
         """Changes the form of a value of a narrow type."""
         if have == want or not ctype.is_narrow(value.type):
@@ -419,9 +426,9 @@ class Nest:
             if -(1 << (bits - 1)) <= last < 1 << (bits - 1):
                 return True
         if bits == 64:
-            self.conditions[f"tj_span64({first.text}, {c}, {self.extent - 1})"] = None
+            self.conditions[f"tj_span64({first.text}, {c}, {self.extent - 1})"] = False
         else:
-            self.conditions[f"tj_span(INT{bits}_MIN, INT{bits}_MAX, {first.text}, {c}, {self.extent - 1})"] = None
+            self.conditions[f"tj_span(INT{bits}_MIN, INT{bits}_MAX, {first.text}, {c}, {self.extent - 1})"] = False
         return True
 
     # Masks
@@ -460,7 +467,7 @@ class Nest:
         if all(ix.level < self.n for ix in indices) or not isinstance(value.type, Tile):
             mode, self.mode = self.mode, GENERAL  # not folded to true
             self.rows.add(key)
-            self.conditions[self.eval(value, indices).text] = None
+            self.conditions[self.eval(value, indices).text] = True
             self.mode = mode
             self.true.add(key)
             return {key}, True
@@ -480,15 +487,24 @@ class Nest:
         if swapped:
             a, b = b, a
         ca, cb = self.coefficient(a, indices), self.coefficient(b, indices)
-        if not isinstance(ca, int) or not isinstance(cb, int) or ca - cb <= 0:
+        if not isinstance(ca, int) or not isinstance(cb, int) or ca == cb:
             return False
         for value, c in ((a, ca), (b, cb)):
             if c != 0 and not self.no_wrap(value, indices, c):
                 return False
         zero = self.at_zero(indices)
         low, high = self.eval(a, zero).text, self.eval(b, zero).text
+        if ca < cb:  # holds from some index on: from 0, or the fast version is not taken
+            test = f"{low} {'<=' if extra else '<'} {high}"
+            if _is_number(low) and _is_number(high):
+                test = "true" if int(low.strip("()")) < int(high.strip("()")) + extra else "false"
+            if test != "true":
+                self.conditions[test] = False
+            return True
         if ctype.elem(a.type).bits == 64:
-            self.conditions[f"tj_span64({low}, 0, 0) && tj_span64({high}, 0, 0)"] = None
+            for text in (low, high):
+                if not _is_number(text):
+                    self.conditions[f"tj_span64({text}, 0, 0)"] = False
         self.limits[f"tj_limit((int64_t){high} - (int64_t){low} + {extra}, {ca - cb}, {self.extent})"] = None
         return True
 
@@ -594,7 +610,7 @@ class Nest:
         if not general:
             if self.lanes > 1:
                 return self._laned(fast, str(extent), None)
-            return ["TJ_VECTOR", f"for (int64_t {var} = 0; {var} < {extent}; {var}++) {{", *indent, "}"]
+            return [*self._hint(), f"for (int64_t {var} = 0; {var} < {extent}; {var}++) {{", *indent, "}"]
         lines = []
         limit = self.func.fresh("lim")
         start = " && ".join(self.conditions) or "true"
@@ -611,10 +627,10 @@ class Nest:
             lines.append(f"int64_t {at} = {whole};")
         else:
             lines.append(f"int64_t {at} = 0;")
-            lines += ["TJ_VECTOR", f"for (; {at} < {limit}; {at}++) {{", f"  const int64_t {var} = {at};", *indent, "}"]
+            lines += [*self._hint(), f"for (; {at} < {limit}; {at}++) {{", f"  const int64_t {var} = {at};", *indent, "}"]
         end = str(extent)
         if empty is not None:
-            wraps = [c for c in self.conditions if c.startswith("tj_span")]
+            wraps = [c for c, empties in self.conditions.items() if not empties]
             if wraps:
                 end = self.func.fresh("end")
                 lines.append(f"const int64_t {end} = {' && '.join(wraps)} ? {limit} : {extent};")
@@ -629,6 +645,9 @@ class Nest:
                       *("  " + line for line in empty), "}"]  # fmt: skip
         return ["{", *("  " + line for line in lines), "}"]
 
+    def _hint(self) -> list[str]:
+        return [] if any(root.serial for root in self.roots) else ["TJ_VECTOR"]
+
     def _lane_line(self) -> list[str]:
         if not any(root.laned for root in self.roots):
             return []
@@ -640,7 +659,7 @@ class Nest:
         block = self.func.fresh("block")
         return [
             f"for (int64_t {block} = 0; {block} < {stop}; {block} += {self.lanes}) {{",
-            "  TJ_VECTOR",
+            *("  " + h for h in self._hint()),
             f"  for (int64_t lane = 0; lane < {self.lanes}; lane++) {{",
             f"    const int64_t {var} = {block} + lane;",
             *("    " + line for line in fast),
@@ -675,6 +694,7 @@ def _sum(a: int | str, b: int | str, sign: str) -> int | str:
 
 
 def _is_number(text: str) -> bool:
+    """True for the literals that ctype.integer() makes for up to 32 bits."""
     text = text.strip("()")
     return text.lstrip("-").isdigit()
 

@@ -30,7 +30,7 @@ _LOOPS = ("scf.for", "scf.while")
 _AFFINE = {
     "tt.make_range", "tt.splat", "tt.expand_dims", "tt.broadcast", "tt.addptr", "arith.constant",
     "arith.addi", "arith.subi", "arith.muli", "arith.extsi", "arith.extui", "arith.cmpi",
-    "arith.andi", "arith.index_cast", "ub.poison",
+    "arith.andi", "arith.index_cast", "ub.poison", "tt.bitcast",
 }  # fmt: skip
 
 
@@ -124,19 +124,21 @@ class Planner:
     def _cost(self, op: Op) -> int:
         if not op.results or not isinstance(op.results[0].type, Tile) or not is_lazy(op):
             return 0
+        if op.name in _AFFINE and all(self._affine(v) for v in op.operands):
+            return 0
         own = 0
         if op.name == "tt.load":
             own = 4
+        elif op.name in ("arith.extf", "arith.truncf", "tt.fp_to_fp"):
+            own = 8
+        elif op.name in ("tt.extern_elementwise", "tt.map_elementwise"):
+            own = 30
         elif op.name in ELEMENTWISE:
             own = ELEMENTWISE[op.name].cost
-            if op.name in ("arith.extf", "arith.truncf", "tt.fp_to_fp"):
-                own = 8
-            elif ctype.is_narrow(op.results[0].type) and not ELEMENTWISE[op.name].exact:
+            if ctype.is_narrow(op.results[0].type) and not ELEMENTWISE[op.name].exact:
                 own += 10
         elif op.name == "tt.reshape" and merges_dims(op):
             own = 3
-        if op.name in _AFFINE and all(self._affine(v) for v in op.operands):
-            return 0
         return min(own + sum(self.costs.get(v, 0) for v in op.operands), 10000)
 
     def _affine(self, value: Value) -> bool:
@@ -237,9 +239,9 @@ class Planner:
         return first
 
     def _silent(self, op: Op) -> bool:
-        """True if the operation does not end a group of fused loops."""
-        if op.name == "tt.load":
-            return True
+        """True if the operation does not end a group of fused stores."""
+        if op.name == "tt.load" or any(result in self.plan.stored for result in op.results):
+            return False
         return op.name in ELEMENTWISE or op.name in INDEXING
 
     def _crosses(self, load: Op, roots: list[tuple[Op, int]]) -> bool:

@@ -71,3 +71,52 @@ def layer_norm_kernel(x, y, w, b, mean_out, rstd_out, stride, n, eps, BLOCK: tl.
         scale = tl.load(w + cols, mask=mask)
         shift = tl.load(b + cols, mask=mask)
         tl.store(y + cols, (v - mean) * rstd * scale + shift, mask=mask)
+
+
+@triton.jit
+def attention_kernel(
+    q, k, v, out, n, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr,
+):  # fmt: skip
+    start = tl.program_id(0) * BM
+    rm = start + tl.arange(0, BM)
+    rd = tl.arange(0, D)
+    x = tl.load(q + rm[:, None] * D + rd[None, :], mask=rm[:, None] < n, other=0.0)
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    last = tl.minimum(start + BM, n) if CAUSAL else n
+    for s in range(0, last, BN):
+        rn = s + tl.arange(0, BN)
+        y = tl.load(k + rn[None, :] * D + rd[:, None], mask=rn[None, :] < n, other=0.0)
+        score = tl.dot(x, y) * scale
+        keep = rn[None, :] < n
+        if CAUSAL:
+            keep = keep & (rm[:, None] >= rn[None, :])
+        score = tl.where(keep, score, -float("inf"))
+        higher = tl.maximum(top, tl.max(score, 1))
+        p = tl.exp2(score - higher[:, None])
+        alpha = tl.exp2(top - higher)
+        total = total * alpha + tl.sum(p, 1)
+        w = tl.load(v + rn[:, None] * D + rd[None, :], mask=rn[:, None] < n, other=0.0)
+        acc = tl.dot(p.to(w.dtype), w, acc * alpha[:, None])
+        top = higher
+    acc = acc / total[:, None]
+    tl.store(out + rm[:, None] * D + rd[None, :], acc.to(out.dtype.element_ty), mask=rm[:, None] < n)
+
+
+@triton.jit
+def dropout_kernel(x, out, n, p, seed, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    keep = tl.rand(seed, offs) > p
+    tl.store(out + offs, tl.where(keep, tl.load(x + offs, mask=mask) / (1 - p), 0.0), mask=mask)
+
+
+@triton.jit
+def random_kernel(out, seed, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    a, b, c, d = tl.randint4x(seed, offs)
+    tl.store(out + offs, a)
+    tl.store(out + BLOCK + offs, b)
+    tl.store(out + 2 * BLOCK + offs, c)
+    tl.store(out + 3 * BLOCK + offs, d)

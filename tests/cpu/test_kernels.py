@@ -3,7 +3,9 @@
 
 import numpy as np
 import pytest
-from kernels import add_kernel, layer_norm_kernel, matmul_kernel, softmax_kernel
+from kernels import (
+    add_kernel, attention_kernel, dropout_kernel, layer_norm_kernel, matmul_kernel, random_kernel, softmax_kernel,
+)  # fmt: skip
 from runner import As, bf16_bits, bf16_value, launch
 
 RNG = np.random.default_rng(20)
@@ -112,3 +114,46 @@ def test_layer_norm(n):
     want = centred / np.sqrt(x.var(1, keepdims=True) + 1e-5) * w + b
     np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(mean, x.mean(1), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_attention(causal, dtype):
+    n, d = 150, 32
+    q, k, v = (f32(n, d).astype(dtype) for _ in range(3))
+    out = np.zeros((n, d), dtype)
+    scale = 1.44269504 / np.sqrt(d)
+    launch(attention_kernel, (3,), q=q, k=k, v=v, out=out, n=n, scale=float(scale), D=d, BM=64, BN=32, CAUSAL=causal)
+    score = q.astype(np.float64) @ k.astype(np.float64).T / np.sqrt(d)
+    if causal:
+        score = np.where(np.tril(np.ones((n, n), bool)), score, -np.inf)
+    p = np.exp(score - score.max(1, keepdims=True))
+    want = p / p.sum(1, keepdims=True) @ v.astype(np.float64)
+    tolerance = 2e-5 if dtype == np.float32 else 3e-3
+    np.testing.assert_allclose(out, want, rtol=tolerance, atol=tolerance)
+
+
+def philox(seed, offsets, rounds=10):
+    """Philox 4x32 as published."""
+    mask = 0xFFFFFFFF
+    c = [offsets.astype(np.uint64), *(np.zeros_like(offsets, np.uint64) for _ in range(3))]
+    k0, k1 = seed & mask, (seed >> 32) & mask
+    for _ in range(rounds):
+        a, b = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        high_a, high_b = a >> np.uint64(32), b >> np.uint64(32)
+        c = [high_b ^ c[1] ^ np.uint64(k0), b & np.uint64(mask), high_a ^ c[3] ^ np.uint64(k1), a & np.uint64(mask)]
+        k0, k1 = (k0 + 0x9E3779B9) & mask, (k1 + 0xBB67AE85) & mask
+    return [x.astype(np.uint32) for x in c]
+
+
+def test_philox_and_dropout():
+    out = np.zeros((4, 256), np.uint32)
+    seed = 12345 + (7 << 32)
+    launch(random_kernel, (1,), out=As("*u32", out), seed=As("i64", seed), BLOCK=256)
+    np.testing.assert_array_equal(out, np.stack(philox(seed, np.arange(256))))
+    x, y = f32(1000), np.zeros(1000, np.float32)
+    launch(dropout_kernel, (4,), x=x, out=y, n=1000, p=0.25, seed=99, BLOCK=256)
+    bits = philox(99, np.arange(1000))[0].view(np.int32)
+    uniform = np.where(bits < 0, -bits - 1, bits).astype(np.float32) * np.float32(4.6566127342e-10)
+    np.testing.assert_allclose(y, np.where(uniform > 0.25, x / np.float32(0.75), 0), rtol=1e-6)
+    assert 0.7 < (y != 0).mean() < 0.8

@@ -148,3 +148,10 @@ TJ_FN float tj_s64_to_odd(int64_t a) {
   const float f = tj_u64_to_odd(m);
   return a < 0 ? -f : f;
 }
+/*@ tj_f64_to_f32_rtz */
+TJ_FN float tj_f64_to_f32_rtz(double a) {
+  const float f = (float)a;
+  const double back = f;
+  const bool away = (back < 0 ? -back : back) > (a < 0 ? -a : a);
+  return away ? tj_bits_f32((uint32_t)tj_f32_bits(f) - 1u) : f;
+}

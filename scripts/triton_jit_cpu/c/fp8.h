@@ -45,7 +45,7 @@ TJ_FN uint8_t tj_f32_to_e4m3(float a) {
   return (uint8_t)(sign | (m > 0x7F800000u ? 0x7Fu : r));
 }
 /*@ tj_f32_to_e5m2 */
-/* To nearest even; beyond the largest number (57344) that number; infinity and NaN stay. */
+/* To nearest even; beyond the largest number (57344), infinity included, that number; NaN stays NaN. */
 TJ_FN uint8_t tj_f32_to_e5m2(float a) {
   const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
   const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
@@ -65,4 +65,55 @@ TJ_FN uint8_t tj_f32_to_e5m2fnuz(float a) {
   const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
   const uint32_t r = tj_f32_to_small(m >= 0x47600000u ? 57344.0f : a, 2, -15);
   return (uint8_t)(m > 0x7F800000u ? 0x80u : r == 0 ? 0u : sign | r);
+}
+/*@ tj_e4b15_to_f16 */
+/* Triton's fp8e4b15: four exponent bits with fp16's bias, no infinity, no NaN. */
+TJ_FN uint16_t tj_e4b15_to_f16(uint8_t a) {
+  return (uint16_t)((uint32_t)(a & 0x7Fu) << 7 | (uint32_t)(a & 0x80u) << 8);
+}
+/*@ tj_f16_to_e4b15 */
+/* Half up; 1.75 for all that is larger, and for NaN. */
+TJ_FN uint8_t tj_f16_to_e4b15(uint16_t a) {
+  const uint32_t m = a & 0x7FFFu;
+  const uint32_t limited = m > 0x3F00u ? 0x3F00u : m;
+  return (uint8_t)(((limited * 2u + 0x80u) >> 8) | ((uint32_t)(a & 0x8000u) >> 8));
+}
+/*@ tj_f32_to_e4m3_rtz */
+/* Towards zero. */
+TJ_FN uint8_t tj_f32_to_e4m3_rtz(float a) {
+  const uint32_t r = tj_f32_to_e4m3(a);
+  const uint32_t t = fabsf(tj_e4m3_to_f32((uint8_t)r)) > fabsf(a) ? r - 1u : r;
+  return (uint8_t)t;
+}
+/*@ tj_f32_to_e5m2_rtz */
+/* Towards zero. */
+TJ_FN uint8_t tj_f32_to_e5m2_rtz(float a) {
+  const uint32_t r = tj_f32_to_e5m2(a);
+  const uint32_t t = fabsf(tj_e5m2_to_f32((uint8_t)r)) > fabsf(a) ? r - 1u : r;
+  return (uint8_t)t;
+}
+/*@ tj_f32_to_e4m3fnuz_rtz */
+/* Towards zero. */
+TJ_FN uint8_t tj_f32_to_e4m3fnuz_rtz(float a) {
+  const uint32_t r = tj_f32_to_e4m3fnuz(a);
+  const uint32_t t = fabsf(tj_e4m3fnuz_to_f32((uint8_t)r)) > fabsf(a) ? r - 1u : r;
+  return (uint8_t)(t == 0x80u && a == a ? 0u : t);
+}
+/*@ tj_f32_to_e5m2fnuz_rtz */
+/* Towards zero. */
+TJ_FN uint8_t tj_f32_to_e5m2fnuz_rtz(float a) {
+  const uint32_t r = tj_f32_to_e5m2fnuz(a);
+  const uint32_t t = fabsf(tj_e5m2fnuz_to_f32((uint8_t)r)) > fabsf(a) ? r - 1u : r;
+  return (uint8_t)(t == 0x80u && a == a ? 0u : t);
+}
+/*@ tj_e2m1_to_f32 */
+/* The fp4 number in the low four bits. */
+TJ_FN float tj_e2m1_to_f32(uint32_t a) {
+  const float f = tj_bits_f32((a & 7u) << 22) * 0x1p126f;
+  return a & 8u ? -f : f;
+}
+/*@ tj_e8m0_to_f32 */
+/* A power of two by its exponent; 255 is NaN. */
+TJ_FN float tj_e8m0_to_f32(uint8_t a) {
+  return a == 255u ? TJ_NAN : a == 0 ? 0x1p-127f : tj_bits_f32((uint32_t)a << 23);
 }

@@ -134,3 +134,19 @@ TJ_FN int64_t tj_ipow(int64_t a, int64_t b) {
     if (b & 1) r *= a;
   return r;
 }
+/*@ tj_brev32 */
+TJ_FN uint32_t tj_brev32(uint32_t a) {
+  a = (a & 0x55555555u) << 1 | (a >> 1 & 0x55555555u);
+  a = (a & 0x33333333u) << 2 | (a >> 2 & 0x33333333u);
+  a = (a & 0x0F0F0F0Fu) << 4 | (a >> 4 & 0x0F0F0F0Fu);
+  return __builtin_bswap32(a);
+}
+/*@ tj_brev64 */
+TJ_FN uint64_t tj_brev64(uint64_t a) { return (uint64_t)tj_brev32((uint32_t)a) << 32 | tj_brev32((uint32_t)(a >> 32)); }
+/*@ tj_byte_perm */
+TJ_FN uint32_t tj_byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t both = (uint64_t)b << 32 | a;
+  uint32_t r = 0;
+  for (int i = 0; i < 4; i++) r |= (uint32_t)(both >> (8 * (selector >> (4 * i) & 7u)) & 0xFFu) << (8 * i);
+  return r;
+}

@@ -291,3 +291,100 @@ TJ_FN float tj_log2f(float a) {
   const float y = ((low + high) * -1.7605285393e-4f + low * 1.4428710938f) + high * 1.4428710938f + p.e;
   return a > 0 ? (a == TJ_INF ? a : y) : a == 0 ? -TJ_INF : TJ_NAN;
 }
+/*@ jn */
+double jn(int, double);
+/*@ jnf */
+float jnf(int, float);
+/*@ yn */
+double yn(int, double);
+/*@ ynf */
+float ynf(int, float);
+/*@ ilogb */
+int ilogb(double);
+/*@ ilogbf */
+int ilogbf(float);
+/*@ tj_sinpi */
+TJ_FN double tj_sinpi(double a) {
+  const double r = a - 2.0 * rint(0.5 * a); /* exact, in [-1, 1] */
+  return fabs(a) >= 0x1p53 ? (fabs(a) < (double)TJ_INF ? 0.0 * a : (double)TJ_NAN) : sin(3.14159265358979323846 * r);
+}
+/*@ tj_cospi */
+TJ_FN double tj_cospi(double a) {
+  const double r = fabs(a - 2.0 * rint(0.5 * a));
+  return fabs(a) < (double)TJ_INF ? (r == 0.5 ? 0.0 : cos(3.14159265358979323846 * r)) : (double)TJ_NAN;
+}
+/*@ tj_erfinv */
+/* A rational start (Giles), then two Newton steps on erf. */
+TJ_FN double tj_erfinv(double a) {
+  if (!(fabs(a) < 1.0)) return fabs(a) == 1.0 ? a * (double)TJ_INF : (double)TJ_NAN;
+  double w = -log((1.0 - a) * (1.0 + a)), p;
+  if (w < 5.0) {
+    w -= 2.5;
+    p = 2.81022636e-08;
+    p = 3.43273939e-07 + p * w;
+    p = -3.5233877e-06 + p * w;
+    p = -4.39150654e-06 + p * w;
+    p = 0.00021858087 + p * w;
+    p = -0.00125372503 + p * w;
+    p = -0.00417768164 + p * w;
+    p = 0.246640727 + p * w;
+    p = 1.50140941 + p * w;
+  } else {
+    w = sqrt(w) - 3.0;
+    p = -0.000200214257;
+    p = 0.000100950558 + p * w;
+    p = 0.00134934322 + p * w;
+    p = -0.00367342844 + p * w;
+    p = 0.00573950773 + p * w;
+    p = -0.0076224613 + p * w;
+    p = 0.00943887047 + p * w;
+    p = 1.00167406 + p * w;
+    p = 2.83297682 + p * w;
+  }
+  double x = p * a;
+  for (int i = 0; i < 2; i++) {
+    /* erfc keeps the digits near 1. */
+    const double error = x < 0 ? (a + 1.0) - erfc(-x) : erfc(x) - (1.0 - a);
+    x += error * 0.88622692545275801365 * exp(x * x);
+  }
+  return x;
+}
+/*@ tj_erfcinv */
+TJ_FN double tj_erfcinv(double a) {
+  if (a > 0.0625) return tj_erfinv(1.0 - a);
+  if (!(a >= 0.0)) return (double)TJ_NAN;
+  if (a == 0.0) return (double)TJ_INF;
+  double x = sqrt(-log(a * sqrt(-log(a)) * 1.77245385090551602730));
+  for (int i = 0; i < 4; i++) x += (erfc(x) - a) * 0.88622692545275801365 * exp(x * x);
+  return x;
+}
+/*@ tj_erfcx */
+/* exp(a * a) * erfc(a). */
+TJ_FN double tj_erfcx(double a) {
+  if (a < 25.0) return exp(a * a) * erfc(a);
+  const double s = 1.0 / (a * a);
+  return 0.56418958354775628695 / a * (1.0 - s * (0.5 - s * (0.75 - s * 1.875)));
+}
+/*@ tj_bessel_i */
+/* Modified Bessel function of order 0 or 1 by its series; the asymptotic one for large arguments. */
+TJ_FN double tj_bessel_i(int order, double a) {
+  const double x = fabs(a), q = 0.25 * x * x;
+  double sum = 0.0;
+  if (x < 40.0) {
+    double term = order == 0 ? 1.0 : 0.5 * x;
+    for (int k = 1; k < 300 && term > sum * 1e-17; k++) {
+      sum += term;
+      term *= q / ((double)k * (k + order));
+    }
+  } else {
+    double term = 1.0;
+    const double mu = 4.0 * order * order;
+    for (int k = 1; k < 30; k++) {
+      sum += term;
+      term *= -(mu - (2.0 * k - 1.0) * (2.0 * k - 1.0)) / (k * 8.0 * x);
+      if (fabs(term) < 1e-17 * sum) break;
+    }
+    sum *= exp(x) / sqrt(6.28318530717958647693 * x);
+  }
+  return order == 1 && a < 0 ? -sum : sum;
+}

@@ -301,16 +301,32 @@ def extf(cx: Nest, op: Op, a: str) -> str:
     return f"(double){a}" if _result(op) == "double" else a
 
 
-@elementwise("arith.truncf", "tt.fp_to_fp", cost=4, exact=False)
-def truncf(cx: Nest, op: Op, a: str) -> str:
-    source, target = _kind(op), ctype.elem(op.results[0].type)
+@indexing("arith.truncf", "tt.fp_to_fp", "arith.convertf")
+def truncf(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
+    """Any float to any float, to nearest even or towards zero."""
+    result = op.results[0]
+    source, target = _kind(op), ctype.elem(result.type)
     assert isinstance(target, Scalar)
-    if target.name == "f64":
-        return f"(double){a}"
+    if source == target:
+        return nest.eval(op.operands[0], indices, form)
+    a = nest.eval(op.operands[0], indices)
+    hint = result.name or "f"
+    zero = op.attrs.get("rounding", op.attrs.get("roundingmode", 1)) == (0 if op.name == "tt.fp_to_fp" else 3)
+    if not ctype.is_narrow(target):
+        if source.name == "f64" and target.name == "f32":
+            text = f"tj_f64_to_f32_rtz({a.text})" if zero else f"(float){a.text}"
+            return nest.define("float", hint, text, a.level)
+        return nest.define("double", hint, f"(double){a.text}", a.level) if target.name == "f64" else a
+    text = a.text
     if source.name == "f64":
-        # To a narrow type through float would round twice; tj_f64_to_odd keeps it one rounding.
-        return f"(float){a}" if target.name == "f32" else f"tj_f64_to_odd({a})"
-    return a
+        # Through float would round twice; rounding to odd first keeps it one rounding.
+        text = nest.define("float", hint, f"tj_f64_to_odd({text})", a.level).text
+    name = ctype.NARROW[target.name][0]
+    raw = nest.define(
+        ctype.local(target, RAW), hint, f"tj_f32_to_{name}{'_rtz' if zero else ''}({text})", a.level
+    )
+    nest.remember(result, indices, RAW, raw)
+    return nest.convert(raw.text, RAW, form, result, a.level)
 
 
 @elementwise("arith.sitofp", cost=1)
@@ -351,25 +367,28 @@ def fptoui(cx: Nest, op: Op, a: str) -> str:
     return f"({_result(op)})tj_f{_float_bits(op)}_to_u{bits}({a})"
 
 
-@elementwise("arith.bitcast", "tt.bitcast", cost=0, exact=True, raw=True)
-def bitcast(cx: Nest, op: Op, form: str, a: str) -> str:
-    source, target = ctype.elem(op.operands[0].type), ctype.elem(op.results[0].type)
-    if isinstance(target, Ptr):
-        return f"({ctype.pointer(target)}){a}"
-    assert isinstance(source, Scalar)
+@indexing("arith.bitcast", "tt.bitcast")
+def bitcast(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
+    """The same bits as another type of the same width; memory form to memory form."""
+    result = op.results[0]
+    source, target = ctype.elem(op.operands[0].type), ctype.elem(result.type)
+    a = nest.eval(op.operands[0], indices, RAW)
     if source == target:
-        return a
-    names = (source.name, target.name)
-    if ctype.is_narrow(source) and form == NUM:
-        raise UnsupportedOp(op.name, where(op.loc), "bit cast of a rounded value")
+        return nest.convert(a.text, RAW, form, result, a.level)
+    local = ctype.local(target, RAW)
+    if isinstance(target, Ptr):
+        return nest.define(local, result.name or "p", f"({local}){a.text}", a.level)
+    assert isinstance(source, Scalar)
     if source.bits != target.bits:
         raise UnsupportedOp(op.name, where(op.loc), f"from {source} to {target}: the widths differ")
+    text = f"({local}){a.text}"
     for wide, integer, name in (("f32", "i32", "32"), ("f64", "i64", "64")):
-        if names == (wide, integer):
-            return f"tj_f{name}_bits({a})"
-        if names == (integer, wide):
-            return f"tj_bits_f{name}({a})"
-    return f"({ctype.local(target, RAW)}){a}"
+        if (source.name, target.name) == (wide, integer):
+            text = f"tj_f{name}_bits({a.text})"
+        if (source.name, target.name) == (integer, wide):
+            text = f"tj_bits_f{name}((uint{name}_t){a.text})"
+    raw = nest.define(local, result.name or "bits", text, a.level)
+    return nest.convert(raw.text, RAW, form, result, a.level)
 
 
 @elementwise("tt.ptr_to_int", cost=0)
@@ -385,6 +404,30 @@ def int_to_ptr(cx: Nest, op: Op, a: str) -> str:
 @elementwise("tt.mulhiui", cost=3)
 def mulhiui(cx: Nest, op: Op, a: str, b: str) -> str:
     return f"({_result(op)})tj_mulhiu{_kind(op).bits}({a}, {b})"
+
+
+def _extended(first: str, second: str) -> Any:
+    """Operations with two results: the low part, and the high part or a carry."""
+
+    def lower(cx: Nest, op: Op, a: str, b: str) -> str:
+        kind, bits = ctype.unsigned(op.operands[0].type), _kind(op).bits
+        text = first if cx.result == 0 else second
+        return text.format(r=ctype.local(op.results[cx.result].type), u=kind, bits=bits, a=a, b=b)
+
+    return lower
+
+
+_LOW = "({r})(({u}){a} * ({u}){b})"
+elementwise("arith.mulsi_extended", cost=3)(_extended(_LOW, "tj_mulhis{bits}({a}, {b})"))
+elementwise("arith.mului_extended", cost=3)(_extended(_LOW, "({r})tj_mulhiu{bits}({a}, {b})"))
+elementwise("arith.addui_extended", cost=2)(_extended("({r})({a} + {b})", "({u})({a} + {b}) < ({u}){a}"))
+elementwise("arith.subui_extended", cost=2)(_extended("({r})({a} - {b})", "({u}){a} < ({u}){b}"))
+
+
+@elementwise("arith.flush_denormals", exact=True)
+def flush_denormals(cx: Nest, op: Op, a: str) -> str:
+    smallest = "0x1p-1022" if _kind(op).name == "f64" else "0x1p-126f"
+    return f"({a} < {smallest} && {a} > -{smallest} ? {a} * 0 : {a})"
 
 
 @elementwise("tt.precise_sqrt", cost=5)

@@ -101,6 +101,13 @@ def isfinite(cx: Nest, op: Op, a: str) -> str:
     return f"(fabs({a}) < (double)TJ_INF)" if _kind(op).name == "f64" else f"fabsf({a}) < TJ_INF"
 
 
+@elementwise("math.isnormal", exact=True)
+def isnormal(cx: Nest, op: Op, a: str) -> str:
+    if _kind(op).name == "f64":
+        return f"(fabs({a}) >= 0x1p-1022) & (fabs({a}) < (double)TJ_INF)"
+    return f"(fabsf({a}) >= 0x1p-126f) & (fabsf({a}) < TJ_INF)"
+
+
 @elementwise("math.fpowi", cost=40)
 def fpowi(cx: Nest, op: Op, a: str, b: str) -> str:
     return f"pow({a}, {b})" if _kind(op).name == "f64" else f"(float)pow({a}, {b})"
