@@ -2,6 +2,7 @@
 /* Functions: their registry, and how one comes from a source file. */
 #include "function.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,10 +54,12 @@ static bool files_changed(const tj_signature *signature, int64_t described_ns, b
   for (uint32_t i = 0; i < signature->n_files; i++) {
     const tj_file_stamp *file = &signature->files[i];
     struct stat now;
+    int64_t stamped = atomic_load_explicit(&file->mtime_ns, memory_order_relaxed);
     if (stat(file->path, &now) != 0 || (uint64_t)now.st_size != file->size ||
-        (uint64_t)now.st_ino != file->inode || mtime_ns(&now) != file->mtime_ns)
+        (uint64_t)now.st_ino != atomic_load_explicit(&file->inode, memory_order_relaxed) ||
+        mtime_ns(&now) != stamped)
       return true;
-    if (file->mtime_ns > described_ns - RACY_NS) *out_racy = true;
+    if (stamped > described_ns - RACY_NS) *out_racy = true;
   }
   return false;
 }
@@ -103,10 +106,23 @@ static tj_function *find_or_add(const tj_signature *signature, tj_backend_state 
   return function;
 }
 
+/* The files of `known` were read again with the same content: their stamps as they are now. */
+static void renew_stamps(tj_signature *known, const tj_signature *signature) {
+  for (uint32_t i = 0; i < known->n_files; i++)
+    for (uint32_t j = 0; j < signature->n_files; j++) {
+      tj_file_stamp *old = &known->files[i];
+      const tj_file_stamp *now = &signature->files[j];
+      if (strcmp(old->path, now->path) != 0) continue;
+      atomic_store_explicit(&old->inode, now->inode, memory_order_relaxed);
+      atomic_store_explicit(&old->mtime_ns, now->mtime_ns, memory_order_relaxed);
+    }
+}
+
 /* The known signature of that snapshot, or this one from now on. */
 static const tj_signature *intern_signature(tj_signature *signature) {
-  const tj_signature *known = tj_map_get(&signatures, signature->id, strlen(signature->id));
+  tj_signature *known = tj_map_get(&signatures, signature->id, strlen(signature->id));
   if (known) {
+    renew_stamps(known, signature);
     tj_signature_free(signature);
     return known;
   }
@@ -231,8 +247,8 @@ static tj_status describe(const tj_function_desc *desc, tj_backend_state *backen
 }
 
 static tj_status check_desc(const tj_function_desc *desc) {
-  if (desc->source == NULL) return tj_fail_null("tj_function_get", "source");
-  if (desc->name == NULL) return tj_fail_null("tj_function_get", "name");
+  if (desc->source == NULL) return tj_fail_null("tj_function_get_ex", "desc->source");
+  if (desc->name == NULL) return tj_fail_null("tj_function_get_ex", "desc->name");
   if (desc->flags & ~(uint32_t)TJ_FUNCTION_TEXT)
     return tj_fail(TJ_E_INVALID, "tj_function_desc.flags is 0x%x; only TJ_FUNCTION_TEXT is known",
                    desc->flags);
@@ -275,6 +291,8 @@ tj_status tj_function_get_ex(const tj_function_desc *desc, tj_function **out_fn)
 }
 
 tj_status tj_function_get(const char *source, const char *name, tj_function **out_fn) {
+  if (source == NULL) return tj_fail_null("tj_function_get", "source");
+  if (name == NULL) return tj_fail_null("tj_function_get", "name");
   if (out_fn == NULL) return tj_fail_null("tj_function_get", "out_fn");
   tj_function_desc desc = TJ_FUNCTION_DESC_INIT;
   desc.source = source;
@@ -284,6 +302,7 @@ tj_status tj_function_get(const char *source, const char *name, tj_function **ou
 
 tj_status tj_function_on(tj_function *fn, const char *backend, tj_function **out_fn) {
   if (fn == NULL) return tj_fail_null("tj_function_on", "fn");
+  if (backend == NULL) return tj_fail_null("tj_function_on", "backend");
   if (out_fn == NULL) return tj_fail_null("tj_function_on", "out_fn");
   tj_backend_state *state = NULL;
   tj_status status = tj_backend_find(backend, &state);

@@ -53,10 +53,13 @@ typedef struct tj_param {
   const char *type_text;
 } tj_param;
 
+/* A file of the snapshot. Its content never changes, but a copy of the same content may take
+   its place: time and inode are then renewed while others read them. */
 typedef struct tj_file_stamp {
   const char *path;
-  uint64_t size, inode;
-  int64_t mtime_ns;
+  uint64_t size;
+  _Atomic uint64_t inode;
+  _Atomic int64_t mtime_ns;
 } tj_file_stamp;
 
 typedef struct tj_signature {
