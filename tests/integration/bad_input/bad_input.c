@@ -67,11 +67,6 @@ tj_status call(tj_function *fn, const tj_arg *args, size_t n_args) {
   return tj_function_call(fn, &launch, args, n_args);
 }
 
-bool in_worker(void) {
-  const char *mode = getenv("TRITON_JIT_COMPILER");
-  return mode && strcmp(mode, "worker") == 0;
-}
-
 void assert_fails_(tj_status got, tj_status expected, const char *expression, const char *file,
                    int line, const char *const *texts) {
   if (got != expected) {

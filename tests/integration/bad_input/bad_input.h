@@ -50,25 +50,19 @@ tj_function *open_kernel(const char *source, const char *name);
 /* A call of one program on the current device. */
 tj_status call(tj_function *fn, const tj_arg *args, size_t n_args);
 
-/* Whether the compiler is the worker in this run. */
-bool in_worker(void);
-
 /* add_kernel gives the right sums, with the handle that was opened at the start. */
 #define assert_still_works() assert_still_works_(__FILE__, __LINE__)
 void assert_still_works_(const char *file, int line);
 
 /* The call fails with that status, and its message has each of these texts in it. */
-#define assert_fails(expression, expected, ...)                                  \
-  assert_fails_((expression), (expected), #expression, __FILE__, __LINE__,       \
+#define assert_fails(expression, expected, ...)                            \
+  assert_fails_((expression), (expected), #expression, __FILE__, __LINE__, \
                 (const char *const[]){__VA_ARGS__, NULL})
 void assert_fails_(tj_status got, tj_status expected, const char *expression, const char *file,
                    int line, const char *const *texts);
 
 #define assert_ok(expression) assert_ok_((expression), #expression, __FILE__, __LINE__)
 void assert_ok_(tj_status got, const char *expression, const char *file, int line);
-
-/* The last message does not have this text in it. */
-#define assert_silent_about(text) assert_null(strstr(tj_last_error(), (text)))
 
 /* A handle that a failed call must leave alone. */
 #define UNTOUCHED ((tj_function *)&good)

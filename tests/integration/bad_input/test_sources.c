@@ -4,18 +4,19 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEAD "import triton\nimport triton.language as tl\n\n"
 #define KERNEL "@triton.jit\ndef k(out):\n    tl.store(out, 5)\n"
 
 /* The get fails, gives no handle, and costs nothing. */
-#define assert_no_kernel(source, name, expected, ...)                   \
-  do {                                                                  \
-    tj_function *function_ = UNTOUCHED;                                 \
+#define assert_no_kernel(source, name, expected, ...)                       \
+  do {                                                                      \
+    tj_function *function_ = UNTOUCHED;                                     \
     assert_fails(get((source), (name), &function_), expected, __VA_ARGS__); \
-    assert_ptr_equal(function_, UNTOUCHED);                             \
-    assert_still_works();                                               \
+    assert_ptr_equal(function_, UNTOUCHED);                                 \
+    assert_still_works();                                                   \
   } while (0)
 
 /* The file holds a kernel by now: asking again finds it. */
@@ -216,9 +217,9 @@ static void kernel_not_found(void **state) {
 static void not_a_jit_function(void **state) {
   (void)state;
   static const char *const cases[][2] = {
-      {"def k(out): pass\n", "function"},     {"k = 5\n", "int"},
-      {"class k: pass\n", "type"},            {"k = None\n", "NoneType"},
-      {"k = lambda out: 0\n", "function"},    {"import math as k\n", "module"},
+      {"def k(out): pass\n", "function"},  {"k = 5\n", "int"},
+      {"class k: pass\n", "type"},         {"k = None\n", "NoneType"},
+      {"k = lambda out: 0\n", "function"}, {"import math as k\n", "module"},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
     char name[32];
@@ -231,9 +232,9 @@ static void not_a_jit_function(void **state) {
 
 static void declarations(void **state) {
   (void)state;
-  const char *path = write_text("contradiction.py",
-                                HEAD "@triton.jit(do_not_specialize=['B'])\n"
-                                     "def k(out, B: tl.constexpr):\n    tl.store(out, B)\n");
+  const char *path =
+      write_text("contradiction.py", HEAD "@triton.jit(do_not_specialize=['B'])\n"
+                                          "def k(out, B: tl.constexpr):\n    tl.store(out, B)\n");
   assert_no_kernel(path, "k", TJ_E_CONTRADICTION, "'B'", "do_not_specialize", "constexpr");
   path = write_text("star.py", HEAD "@triton.jit\ndef k(out, *rest):\n    tl.store(out, 5)\n");
   assert_no_kernel(path, "k", TJ_E_UNSUPPORTED_ARGUMENT, "'*rest'", "tuple");
