@@ -293,8 +293,6 @@ tj_status tj_function_get_ex(const tj_function_desc *desc, tj_function **out_fn)
 tj_status tj_function_get(const char *source, const char *name, tj_function **out_fn) {
   if (source == NULL) return tj_fail_null("tj_function_get", "source");
   if (name == NULL) return tj_fail_null("tj_function_get", "name");
-  if (source == NULL) return tj_fail_null("tj_function_get", "source");
-  if (name == NULL) return tj_fail_null("tj_function_get", "name");
   if (out_fn == NULL) return tj_fail_null("tj_function_get", "out_fn");
   tj_function_desc desc = TJ_FUNCTION_DESC_INIT;
   desc.source = source;
