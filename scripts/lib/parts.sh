@@ -13,6 +13,7 @@ unit          default  one stage at a time: null backend, fake compiler
 abi           default  exports, struct layout, headers alone, ELF flags, size
 compile-py    default  the compile side in Python, Triton 3.6 and 3.9
 cpu-py        default  the CPU code generator, Triton 3.6 and 3.9
+parity        default  the same variants as Triton, by generated calls, Triton 3.6 and 3.9
 integration   default  the whole library, Triton 3.6 and 3.9
 conformance   default  the suite that every backend passes
 asan          default  address and undefined-behaviour sanitizers
@@ -127,6 +128,7 @@ part_abi() { built release && run_ctest release abi; }
 
 part_compile_py() { run_pytest_both tests/compile; }
 part_cpu_py() { run_pytest_both tests/cpu; }
+part_parity() { built release && run_pytest_both tests/parity; }
 
 # A folder of C tests that is not there yet is a skip; one that is there must have tests that run.
 ctest_folder() {
@@ -149,7 +151,7 @@ part_conformance() { ctest_folder conformance; }
 # Older sanitizers cannot map their shadow memory where the kernel randomises addresses widely.
 sanitized() {
   ! setarch -R true 2>/dev/null || TJ_CTEST_WRAPPER=(setarch -R)
-  built "$1" && run_ctest "$1" 'unit|conformance|integration'
+  built "$1" && run_ctest "$1" 'unit|conformance|integration|parity'
 }
 part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
