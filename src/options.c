@@ -24,10 +24,11 @@ static cJSON **sets;
 static uint32_t n_sets, sets_capacity;
 
 static tj_status bad_value(const char *name) {
-  return tj_fail(TJ_E_OPTION_VALUE,
-                 "option '%s': its value must be none, a bool, an integer, a float, a string, or a "
-                 "tuple of these",
-                 name);
+  return tj_fail(
+      TJ_E_OPTION_VALUE,
+      "option '%s': its value must be none, a bool, an integer, a finite float, a string "
+      "without a 0 byte, or a tuple of these",
+      name);
 }
 
 static cJSON *number(const char *format, ...) TJ_PRINTF(1, 2);
@@ -42,9 +43,10 @@ static cJSON *number(const char *format, ...) {
   return cJSON_CreateRaw(text);
 }
 
-/* Python tells 1.0 from 1, so a float keeps a sign of being one. */
+/* Python tells 1.0 from 1, so a float keeps a sign of being one: from 1e17 on %.17g has an
+   exponent. */
 static cJSON *float_json(double value) {
-  bool whole = value == floor(value) && fabs(value) < 1e15;
+  bool whole = value == floor(value) && fabs(value) < 1e17;
   return whole ? number("%.1f", value) : number("%.17g", value);
 }
 
@@ -68,7 +70,9 @@ static tj_status option_json(const char *name, const tj_arg *value, int depth, c
       return bad_value(name);
     break;
   case TJ_STRING: {
-    char *text = value->v.obj ? strndup(value->v.obj, value->aux) : strdup("");
+    bool whole = value->aux == 0 || (value->v.obj && !memchr(value->v.obj, 0, value->aux));
+    if (!whole) return bad_value(name); /* JSON's texts end at a 0 here */
+    char *text = value->aux ? strndup(value->v.obj, value->aux) : strdup("");
     if (text) json = cJSON_CreateString(text);
     free(text);
     break;

@@ -97,7 +97,7 @@ typedef struct tj_event {
   tj_function *function; /* may be NULL for unload */
   tj_kernel *kernel;     /* NULL before it is compiled */
   const char *name;      /* the function's */
-  const char *variant;   /* readable, valid during the call; NULL for enter, exit: ask the kernel */
+  const char *variant;   /* readable, for the call; NULL for enter and exit: ask the kernel */
   void *stream;
   int32_t device;
   uint32_t grid[3];

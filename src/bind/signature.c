@@ -32,7 +32,7 @@ static tj_status read_type(tj_param *param) {
   bool pointer = *text == '*';
   if (pointer) text += text[1] == 'k' ? 2 : 1;
   param->type = tj_dtype_from_name(text);
-  if (param->type == TJ_DTYPE_NONE)
+  if (param->type == TJ_DTYPE_NONE || (param->type == TJ_VOID && !pointer))
     return tj_fail(TJ_E_UNSUPPORTED_ARGUMENT,
                    "parameter '%s' is annotated with the type '%s', which this library does not "
                    "know",

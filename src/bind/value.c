@@ -71,19 +71,24 @@ static tj_status read_float(const char *text, tj_arg *out_arg) {
   return TJ_OK;
 }
 
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
 static tj_status read_string(const char *hex, tj_arg *out_arg) {
   size_t digits = hex ? strlen(hex) : 1;
   if (digits % 2 || digits / 2 > UINT32_MAX) return bad_value("a string is not in hexadecimal");
   char *bytes = malloc(digits / 2 + 1);
   if (bytes == NULL) return tj_fail_memory();
   for (size_t i = 0; i < digits / 2; i++) {
-    char pair[3] = {hex[2 * i], hex[2 * i + 1], 0};
-    char *end = NULL;
-    bytes[i] = (char)strtoul(pair, &end, 16);
-    if (end != pair + 2) {
+    int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+    if (high < 0 || low < 0) {
       free(bytes);
       return bad_value("a string is not in hexadecimal");
     }
+    bytes[i] = (char)(high << 4 | low);
   }
   bytes[digits / 2] = 0;
   *out_arg = tj_string(bytes, (uint32_t)(digits / 2));

@@ -55,6 +55,28 @@ static cJSON *request_json(tj_build_request *request) {
   return NULL;
 }
 
+/* Adds the snapshot that the compiler lacks. The section's name is to be freed. */
+static tj_status add_snapshot(const tj_build_request *request, const char *id,
+                              tj_section sections[MAX_SNAPSHOTS], size_t *n) {
+  for (size_t i = 0; i < *n; i++)
+    if (strcmp(sections[i].name + strlen("snapshot:"), id) == 0)
+      return tj_fail(TJ_E_INTERNAL, "%s: the compiler asks for a snapshot again that it was given",
+                     request->function);
+  if (*n == MAX_SNAPSHOTS)
+    return tj_fail(TJ_E_NOT_SUPPORTED, "%s: more than %d functions are part of its arguments",
+                   request->function, MAX_SNAPSHOTS);
+  tj_section section = {NULL, NULL, 0};
+  tj_status status = request->snapshot(id, &section.data, &section.size);
+  if (status != TJ_OK) return status;
+  size_t size = strlen(id) + sizeof "snapshot:";
+  char *name = malloc(size);
+  if (name == NULL) return tj_fail_memory();
+  (void)snprintf(name, size, "snapshot:%s", id);
+  section.name = name;
+  sections[(*n)++] = section;
+  return TJ_OK;
+}
+
 /* Asks, and asks again with the snapshots that the compiler says it lacks. */
 static tj_status ask(const tj_build_request *request, cJSON *json, tj_message *out_reply) {
   tj_section sections[MAX_SNAPSHOTS];
@@ -64,17 +86,7 @@ static tj_status ask(const tj_build_request *request, cJSON *json, tj_message *o
     const char *missing = NULL;
     status = tj_message_ask(json, sections, n, out_reply, &missing);
     if (status != TJ_OK || missing == NULL) break;
-    tj_section section = {NULL, NULL, 0};
-    char *name = malloc(strlen(missing) + sizeof "snapshot:");
-    if (name == NULL || n == MAX_SNAPSHOTS) {
-      free(name);
-      status = tj_fail_memory();
-    } else {
-      (void)sprintf(name, "snapshot:%s", missing);
-      section.name = name;
-      status = request->snapshot(missing, &section.data, &section.size);
-      sections[n++] = section;
-    }
+    status = add_snapshot(request, missing, sections, &n);
     tj_message_free(out_reply);
   }
   for (size_t i = 0; i < n; i++) {

@@ -178,7 +178,8 @@ tj_status tj_target_intern(const tj_target *target, uint32_t *out_id) {
   if (target->backend == NULL || target->arch == NULL)
     return tj_fail(TJ_E_NULL, "a tj_target needs backend and arch, like {\"cuda\", \"90\"}");
   tj_str text = {0};
-  tj_str_printf(&text, "%s\n%s\n%u", target->backend, target->arch, target->warp_size);
+  tj_str_printf(&text, "%zu %u %s%s", strlen(target->backend), target->warp_size, target->backend,
+                target->arch);
   uint32_t id = 0;
   if (!text.failed) {
     tj_lock_acquire(TJ_LOCK_TARGETS);
