@@ -7,9 +7,12 @@
 - what Triton refuses, C refuses;
 - the packed parameters are the values as Triton's launcher converts them.
 
-Two things are left out on purpose. Triton's memo of keys takes 1, True and 1.0 for one constant;
-its keys, compared here, tell them apart as C does. And options are compared in one order: Triton
-makes another key of the same options in another order, C does not.
+What is left out on purpose:
+- Triton's memo of keys takes 1, True and 1.0 for one constant; its keys, compared here, tell them
+  apart as C does.
+- Options are compared in one order: Triton makes another key of another order, C does not.
+- C makes another key, for the same artifact, where a call says what holds anyhow: the option debug
+  as the kernel has it, or the very Python object that is a parameter's default.
 """
 
 from __future__ import annotations
