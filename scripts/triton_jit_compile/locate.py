@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from .errors import Failure, os_error_text
 
-_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_SCRIPTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_OWN_FOLDERS = tuple(os.path.join(_SCRIPTS, name, "") for name in ("triton_jit_compile", "triton_jit_cpu"))
 _OTHER_SUFFIXES = (".pyc", ".pyo", *importlib.machinery.EXTENSION_SUFFIXES, ".so", ".pyd")
 
 
@@ -56,9 +57,7 @@ def _installed_folders() -> tuple[str, ...]:
 def is_installed(path: str) -> bool:
     """True for the standard library, installed packages, Triton and this package itself."""
     real = os.path.realpath(path)
-    if real.startswith(_installed_folders()) or real.startswith(_OWN_FOLDER + os.sep):
-        return True
-    return real.startswith(_standard_folders())
+    return real.startswith((*_installed_folders(), *_OWN_FOLDERS, *_standard_folders()))
 
 
 def looks_like_path(source: str) -> bool:
