@@ -16,6 +16,7 @@
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* into the hit path */
 
 /* ---- what a call wants ------------------------------------------------------------------------ */
 
@@ -107,8 +108,8 @@ static inline tj_status find_place(const tj_function *fn, const tj_launch *launc
 }
 
 /* Checks the launch, and says where it goes and how its key begins. */
-static inline tj_status begin_call(tj_function *fn, const tj_launch *launch, bool preparing,
-                                   tj_bound *bound, tj_want *want, tj_key_head *head) {
+static ALWAYS_INLINE tj_status begin_call(tj_function *fn, const tj_launch *launch, bool preparing,
+                                          tj_bound *bound, tj_want *want, tj_key_head *head) {
   uint32_t target = 0;
   tj_status status = check_launch(launch, preparing);
   if (UNLIKELY(status != TJ_OK)) return status;

@@ -8,9 +8,10 @@
 
 /* How an argument is compared and packed; the commonest first. */
 enum tj_expect_how {
-  MASKED,    /* the masked value is the expected one: aligned pointers, constant integers */
+  MASKED,    /* the value, biased and masked, is the expected one: aligned pointers, multiples
+                of 16 that fit 32 bits, constant integers */
   UNALIGNED, /* the masked value is not 0: other pointers */
-  INT32,     /* an integer of 32 bits by Triton's value rule */
+  INT32,     /* other integers of 32 bits by Triton's value rule */
   FLOAT32,   /* a C double for fp32 */
   OTHERWISE  /* by the rules in full */
 };
@@ -36,11 +37,17 @@ static void expect_pointer(const tj_param *param, const tj_key_item *item, tj_ex
 
 static void expect_int32(const tj_param *param, const tj_key_item *item, tj_expect *e) {
   if (item->aux == TJ_CLASS_ONE) return;
+  bool alignment = param->classes[0] != param->classes[1];
   e->head = head_of(TJ_INT, TJ_DTYPE_NONE);
-  e->how = INT32;
-  e->mask = param->classes[0] == param->classes[1] ? 0 : 15;
-  e->value = e->mask && item->aux != TJ_CLASS_16; /* whether a masked bit must be set */
-  e->folds_one = param->specialize;
+  /* With 2^31 added, an integer that fits has nothing in its upper half. */
+  e->bias = (uint64_t)1 << 31;
+  e->mask = ~(uint64_t)UINT32_MAX;
+  e->how = MASKED;
+  if (alignment && item->aux == TJ_CLASS_16)
+    e->mask |= 15;
+  else if (alignment || param->specialize) /* it must not be a multiple of 16, or not be 1 */
+    e->how = INT32;
+  e->excluded = alignment ? 15 : 0;
 }
 
 /* Parameters that are neither plain nor constant, and all that is rare, stay OTHERWISE. */
@@ -104,6 +111,7 @@ static bool is_argument(tj_bound *b, uint32_t i, const tj_expectation *expectati
   const tj_expect *e = &expectation->params[i];
   b->key_size = 0; /* the inline key serves as scratch */
   b->key_reserved = 0;
+  b->params_reserved = (size_t)expectation->signature->n_params * 8;
   b->params_size = e->end;
   if (tj_bind_argument(b, i) != TJ_OK) return false;
   uint32_t size = e[1].item - e->item;
@@ -111,10 +119,16 @@ static bool is_argument(tj_bound *b, uint32_t i, const tj_expectation *expectati
          memcmp(b->key, expectation->key + e->item, size) == 0;
 }
 
-static inline bool is_int32(const tj_expect *e, uint64_t bits) {
-  int64_t value = (int64_t)bits;
-  return value == (int32_t)value && ((bits & e->mask) != 0) == e->value &&
-         !(value == 1 && e->folds_one);
+static inline bool is_masked(const tj_expect *e, uint64_t bits) {
+  return ((bits + e->bias) & e->mask) == e->value;
+}
+
+/* A value that is packed as it stands. */
+static inline bool is_plain(const tj_expect *e, uint64_t bits) {
+  if (LIKELY(e->how == MASKED)) return is_masked(e, bits);
+  if (LIKELY(e->how == INT32)) /* specialised: 1 is a constant, another variant */
+    return is_masked(e, bits) && bits != 1 && (e->excluded == 0 || bits & e->excluded);
+  return e->how == UNALIGNED && bits & e->mask;
 }
 
 bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const tj_arg *args,
@@ -124,34 +138,26 @@ bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const 
   tj_bound_begin(bound, args, n_args);
   uint8_t *params = bound->params_inline;
   const tj_expect *e = expectation->params;
-  for (uint32_t i = 0; i < n; i++, e++) {
-    if (LIKELY(i < n_args)) {
-      const tj_arg *arg = &args[i];
-      uint64_t bits = arg->v.u;
-      uint32_t head;
-      memcpy(&head, arg, 4);
-      if (LIKELY(head == e->head)) {
-        if (LIKELY(e->how == MASKED)) {
-          if (UNLIKELY((bits & e->mask) != e->value)) return false;
-        } else if (LIKELY(e->how == INT32)) {
-          if (UNLIKELY(!is_int32(e, bits))) return false;
-        } else if (e->how == UNALIGNED) {
-          if (UNLIKELY((bits & e->mask) == 0)) return false;
-        } else if (UNLIKELY(e->how != FLOAT32)) {
-          return false; /* bytes that are no argument can look like OTHERWISE's head */
-        } else {
-          float value = (float)arg->v.f;
-          uint32_t single;
-          memcpy(&single, &value, 4);
-          bits = single;
-        }
-        memcpy(params + e->offset, &bits, 8);
-        continue;
-      }
+  for (const tj_arg *arg = args, *end = args + n_args; arg < end; arg++, e++) {
+    uint64_t bits = arg->v.u;
+    uint32_t head;
+    memcpy(&head, arg, 4);
+    if (UNLIKELY(head != e->head)) {
+      if (!is_argument(bound, (uint32_t)(arg - args), expectation)) return false;
+      continue;
     }
-    bound->params_reserved = (size_t)n * 8;
-    if (!is_argument(bound, i, expectation)) return false;
+    if (UNLIKELY(e->how == FLOAT32)) {
+      float value = (float)arg->v.f;
+      uint32_t single;
+      memcpy(&single, &value, 4);
+      bits = single;
+    } else if (UNLIKELY(!is_plain(e, bits))) {
+      return false;
+    }
+    memcpy(params + e->offset, &bits, 8);
   }
+  for (uint32_t i = (uint32_t)n_args; i < n; i++)
+    if (!is_argument(bound, i, expectation)) return false;
   bound->params_size = expectation->params_size;
   return true;
 }

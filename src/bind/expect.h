@@ -15,14 +15,15 @@
 
 /* One parameter. */
 typedef struct tj_expect {
-  uint32_t head;      /* the first four bytes of the usual argument: kind, flags, dtype */
-  uint32_t how;       /* tj_expect_how */
-  uint64_t mask;      /* of the value... */
-  uint64_t value;     /* ...must be this */
-  uint32_t offset;    /* where it goes; constants go where nobody looks, behind the end */
-  uint32_t end;       /* of the packed values before it */
-  uint32_t item;      /* its item in the key; the next entry's ends it */
-  uint32_t folds_one; /* an integer 1 is another variant: a constant */
+  uint32_t head;     /* the first four bytes of the usual argument: kind, flags, dtype */
+  uint32_t how;      /* tj_expect_how */
+  uint64_t bias;     /* with this added... */
+  uint64_t mask;     /* ...these bits of the value... */
+  uint64_t value;    /* ...must be this */
+  uint32_t offset;   /* where it goes; constants go where nobody looks, behind the end */
+  uint32_t excluded; /* one of these bits must be set; 0: no such rule */
+  uint32_t end;      /* of the packed values before it */
+  uint32_t item;     /* its item in the key; the next entry's ends it */
 } tj_expect;
 
 typedef struct tj_expectation {

@@ -16,8 +16,9 @@
 #include "triton_jit/sys/backend.h"
 #include "triton_jit/triton_jit.h"
 
-enum { MAX_ARGS = 58, N_COUNTS = 3 };
-static const size_t counts[N_COUNTS] = {5, 19, MAX_ARGS};
+/* Three counts, and a second function of 19 arguments for the threads. */
+enum { MAX_ARGS = 58, N_COUNTS = 3, N_SUBJECTS = 4 };
+static const size_t counts[N_SUBJECTS] = {5, 19, MAX_ARGS, 19};
 
 extern const tj_backend tj_backend_null;
 
@@ -37,12 +38,12 @@ typedef struct subject {
   tj_arg args[MAX_ARGS];
 } subject;
 
-static subject subjects[N_COUNTS];
-static fake_function table[N_COUNTS];
+static subject subjects[N_SUBJECTS];
+static fake_function table[N_SUBJECTS];
 
 static void describe_subject(subject *s, size_t n) {
   s->n = n;
-  (void)snprintf(s->name, sizeof s->name, "kernel_%zu", n);
+  (void)snprintf(s->name, sizeof s->name, "kernel_%d", (int)(s - subjects));
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
     int added = snprintf(s->params + at, sizeof s->params - at, "%s{'name':'p%zu'%s}", i ? "," : "",
@@ -193,12 +194,12 @@ static void time_threads(const char *name, subject *first, subject *second, uint
 
 int main(int argc, char **argv) {
   bench_options options = bench_parse(argc, argv);
-  for (size_t i = 0; i < N_COUNTS; i++) {
+  for (size_t i = 0; i < N_SUBJECTS; i++) {
     describe_subject(&subjects[i], counts[i]);
     table[i] = (fake_function){.name = subjects[i].name, .params = subjects[i].params};
   }
-  fake_install(table, N_COUNTS);
-  for (size_t i = 0; i < N_COUNTS; i++) open_subject(&subjects[i]);
+  fake_install(table, N_SUBJECTS);
+  for (size_t i = 0; i < N_SUBJECTS; i++) open_subject(&subjects[i]);
 
   if (options.only >= 0) {
     if (options.only >= N_KINDS * N_COUNTS) return 2;
@@ -212,6 +213,6 @@ int main(int argc, char **argv) {
   uint64_t n = options.smoke ? 1000 : 1000000;
   unsigned rounds = options.smoke ? 1 : 21;
   time_threads("two threads, the same function", &subjects[1], &subjects[1], n, rounds);
-  time_threads("two threads, different functions", &subjects[0], &subjects[1], n, rounds);
+  time_threads("two threads, different functions", &subjects[1], &subjects[3], n, rounds);
   return bench_finish(&options);
 }
