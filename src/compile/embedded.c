@@ -140,12 +140,7 @@ static tj_status start(bool *out_elsewhere) {
   tj_status status = tj_settings_get(&settings);
   if (status == TJ_OK) status = tj_scripts_find(settings->scripts, &script);
   if (status == TJ_OK) status = tj_python_start(settings, &python, out_elsewhere);
-  if (status == TJ_OK) {
-    tj_guest guest;
-    tj_guest_enter(&guest);
-    status = load_script(script);
-    tj_guest_leave(&guest, false);
-  }
+  if (status == TJ_OK) status = load_script(script);
   free(script);
   if (status == TJ_OK) atomic_store_explicit(&started, true, memory_order_release);
   return status;
@@ -158,7 +153,12 @@ tj_status tj_embedded_start(bool *out_elsewhere) {
     void *token = tj_python_suspend(); /* the thread that starts it needs the GIL */
     pthread_mutex_lock(&starting);
     tj_status status = TJ_OK;
-    if (!atomic_load_explicit(&started, memory_order_relaxed)) status = start(out_elsewhere);
+    if (!atomic_load_explicit(&started, memory_order_relaxed)) {
+      tj_guest guest;
+      tj_guest_enter(&guest);
+      status = start(out_elsewhere);
+      tj_guest_leave(&guest, python && python->ours);
+    }
     pthread_mutex_unlock(&starting);
     tj_python_resume(token);
     if (status != TJ_OK) return status;
@@ -212,7 +212,7 @@ static tj_status handle(const void *request, size_t size, void **out_reply, size
   int gil = python->PyGILState_Ensure();
   status = ask(request, size, out_reply, out_size);
   python->PyGILState_Release(gil);
-  tj_guest_leave(&guest, false);
+  tj_guest_leave(&guest, python->ours);
   return status;
 }
 

@@ -26,22 +26,24 @@ static void *function_of(const struct sigaction *action) {
   return function;
 }
 
-/* Whether code at `address` was brought in by a compile, or by starting Python. */
-static bool is_guests(const void *address, bool started_python) {
+/* Whether the handler at `address` of signal `number` came with a compile. */
+static bool is_guests(int number, const void *address, bool python_is_ours) {
   Dl_info info;
   if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return false;
   const char *slash = strrchr(info.dli_fname, '/');
   const char *name = slash ? slash + 1 : info.dli_fname;
-  return strncmp(name, "libtriton.", 10) == 0 || strncmp(name, "libLLVM", 7) == 0 ||
-         (started_python && strncmp(name, "libpython", 9) == 0);
+  if (strncmp(name, "libtriton.", 10) == 0 || strncmp(name, "libLLVM", 7) == 0) return true;
+  /* `import signal` takes a SIGINT that nobody has taken; all others a host may have set by
+     its own Python. */
+  return strncmp(name, "libpython", 9) == 0 && (python_is_ours || number == SIGINT);
 }
 
-void tj_guest_leave(const tj_guest *guest, bool started_python) {
+void tj_guest_leave(const tj_guest *guest, bool python_is_ours) {
   for (int i = 1; i < 65; i++) {
     struct sigaction now;
     if (sigaction(i, NULL, &now) != 0) continue;
     void *function = function_of(&now);
-    if (function != function_of(&guest->handlers[i]) && is_guests(function, started_python))
+    if (function != function_of(&guest->handlers[i]) && is_guests(i, function, python_is_ours))
       sigaction(i, &guest->handlers[i], NULL);
   }
   stack_t now;

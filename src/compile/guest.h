@@ -21,9 +21,9 @@ void tj_guest_enter(tj_guest *guest);
 
 /*
  * Puts it back: this thread's floating-point mode and signal stack, and the process's
- * signal handlers that are now LLVM's, or CPython's if it was started since. A handler that
- * the host itself has changed in the meantime stays.
+ * signal handlers that are now LLVM's or, in an interpreter that this library started,
+ * CPython's. A handler that the host itself has changed in the meantime stays.
  */
-void tj_guest_leave(const tj_guest *guest, bool started_python);
+void tj_guest_leave(const tj_guest *guest, bool python_is_ours);
 
 #endif /* TJ_COMPILE_GUEST_H */

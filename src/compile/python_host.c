@@ -401,13 +401,17 @@ static tj_status start_new(const tj_settings *settings, const inventory *here,
   if (status != TJ_OK) return status;
   opened = true;
   atomic_store(&owner, getpid()); /* a child forked from here on must leave it alone */
-  status = initialise(&fresh, info);
-  if (status != TJ_OK) {
+  fresh.ours = true;
+  const tj_python *python = publish(&fresh);
+  if (python == NULL) return tj_fail_memory();
+  status = initialise(python, info);
+  if (status == TJ_OK) {
+    *out_python = python;
+  } else { /* another attempt may come; a thread that has just looked may still read it */
+    atomic_store(&current, NULL);
     atomic_store(&owner, 0);
-    return status;
   }
-  *out_python = publish(&fresh);
-  return *out_python ? TJ_OK : tj_fail_memory();
+  return status;
 }
 
 tj_status tj_python_start(const tj_settings *settings, const tj_python **out_python,

@@ -23,6 +23,7 @@ typedef struct tj_python {
 #undef OPTIONAL
   int *Py_UTF8Mode; /* a variable, until 3.14 */
   int version;      /* TJ_PYTHON_VERSION */
+  bool ours;        /* started by this library */
   const char *file; /* libpython's path, or NULL: its symbols are visible to all */
 } tj_python;
 
