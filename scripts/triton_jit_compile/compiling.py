@@ -150,6 +150,8 @@ def compile_failure(api: TritonApi, function: Function, error: BaseException) ->
             return Failure(status, f"kernel '{function.name}' ({function.location.path}): {text_of(cause)}", text)
     if isinstance(error, MemoryError):
         return Failure("E_OUT_OF_MEMORY", f"out of memory while compiling kernel '{function.name}'", text)
+    if isinstance(error, KeyboardInterrupt):  # says nothing about the kernel: another try may compile
+        return Failure("E_INTERNAL", f"compiling kernel '{function.name}' was interrupted", text)
     if isinstance(error, OSError):
         return Failure("E_IO", f"kernel '{function.name}': {error}", text)
     if isinstance(error, RuntimeError) and str(error).startswith("Cannot find "):  # a tool such as ptxas

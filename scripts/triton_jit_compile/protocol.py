@@ -27,7 +27,8 @@ def encode_message(body: dict[str, Any], sections: Iterable[tuple[str, bytes]] =
     parts = list(sections)
     if parts:
         body = {**body, "sections": [{"name": name, "size": len(data)} for name, data in parts]}
-    text = json.dumps(body, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+    # a lone surrogate, as in a path that is not UTF-8, has no place in a message
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     message = b"".join([_SIZE.pack(len(text)), text, *(data for _, data in parts)])
     if len(message) > MAX_MESSAGE:
         raise MalformedMessage(f"a message of {len(message)} bytes exceeds {MAX_MESSAGE}")

@@ -7,8 +7,8 @@ come from the space, everything else from the interpreter's own import. So an ed
 space while functions of the old one keep their code, two files with one name do not meet, and no
 file can shadow a real module.
 
-In ``sys.modules`` the modules of a loose file sit under names that nobody else uses. Those of a
-package sit under their real names, unless the host has its own module there or the interpreter
+In ``sys.modules`` the modules sit under names that nobody else uses. Only those of the package that
+a space is for have their real names, unless the host has its own module there or the interpreter
 would find another package of that name.
 """
 
@@ -33,6 +33,7 @@ from .source import SourceFile
 
 LOAD_LOCK = threading.RLock()
 _PREFIX = "triton_jit_source_"
+_prefixes: set[str] = set()  # in use
 _NEVER_PRIVATE = frozenset(("triton", "triton_jit_compile", "triton_jit_cpu", "standalone_compile"))
 
 
@@ -70,7 +71,8 @@ class ModuleSpace:
         self._executing: list[str] = []
         self._public: dict[str, str] = {}  # internal name -> the name user code knows
         self._ordinary: dict[str, bool] = {}  # top-level name -> left to the interpreter
-        self._prefix = "" if _may_have_real_names(location) else self._unique_prefix()
+        self._prefix = self._unique_prefix()
+        self._real_top = location.module.partition(".")[0] if _may_have_real_names(location) else ""
         self._stem = os.path.splitext(os.path.basename(location.path))[0] if location.kind == "file" else ""
         self.used = False  # a function came of it
         self._builtins = dict(vars(builtins))
@@ -81,9 +83,10 @@ class ModuleSpace:
         content = main.sha256 if main is not None else ""
         digest = hashlib.sha256(f"{self.location.path}\0{content}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
         prefix, number = f"{_PREFIX}{digest}", 1
-        while prefix in sys.modules:
+        while prefix in _prefixes:
             number += 1
             prefix = f"{_PREFIX}{digest}_{number}"
+        _prefixes.add(prefix)
         return prefix
 
     def forget(self) -> None:
@@ -92,6 +95,7 @@ class ModuleSpace:
             module = sys.modules.get(internal)
             if module is not None and _owner(module) is self:
                 del sys.modules[internal]
+        _prefixes.discard(self._prefix)
 
     # -- what is loaded -------------------------------------------------------------------------
 
@@ -211,7 +215,7 @@ class ModuleSpace:
 
     def internal_name(self, name: str) -> str:
         """The module's ``__name__`` and its key in ``sys.modules``."""
-        if not self._prefix:
+        if name.partition(".")[0] == self._real_top:
             return name
         return self._prefix if name == MAIN else f"{self._prefix}.{name}"
 
@@ -321,11 +325,11 @@ class ModuleSpace:
     def _absolute(self, name: str, globals: dict[str, Any] | None, level: int) -> str | None:
         """The public dotted name of a relative import; None if it does not come from this space."""
         package = (globals or {}).get("__package__") or ""
-        if self._prefix:
-            if not package.startswith(self._prefix + "."):
-                return None  # Python's own message: no known parent package
+        if package.startswith(self._prefix + "."):
             package = package[len(self._prefix) + 1 :]
-        parts = package.split(".") if package else []
+        elif not package or package.partition(".")[0] != self._real_top:
+            return None  # Python's own message: no known parent package
+        parts = package.split(".")
         if level > len(parts):
             return None
         parts = parts[: len(parts) - (level - 1)]
@@ -357,7 +361,7 @@ class ModuleSpace:
 
     def bridge(self, fullname: str) -> ModuleType | None:
         """The private module for a name that user code gave to ``importlib``; None: not ours."""
-        name = fullname.removeprefix(self._prefix + ".") if self._prefix else fullname
+        name = fullname.removeprefix(self._prefix + ".")
         if not self._is_for_bridge(name, name != fullname):
             return None
         module = self.load(name)

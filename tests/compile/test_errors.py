@@ -47,6 +47,7 @@ def test_import_error(compiler: Compiler, tmp_path: Path) -> None:
         ("raise GeneratorExit", "GeneratorExit"),
         ("assert False, 'an assertion'", "AssertionError: an assertion"),
         ("{}['missing']", "KeyError: 'missing'"),
+        ("raise ValueError('a\\udcff\\U0001f600')", "ValueError: a?\U0001f600"),
         ("def f(): f()\nf()", "RecursionError"),
         ("class Odd(BaseException):\n    def __str__(self): return 'odd'\nraise Odd", "Odd: odd"),
     ],
@@ -163,6 +164,20 @@ def test_exit_inside_a_compile(compiler: Compiler, tmp_path: Path) -> None:
     path = write(tmp_path, "k.py", kernel("tl.store(out, leave())", head=head))
     reply = compiler.compile(compiler.open(path, "k"), [ptr("i32")])
     assert reply.status == "E_COMPILE" and "SystemExit" in reply["message"]
+
+
+def test_interrupted_compile_is_no_error_of_the_kernel(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    import triton.compiler.compiler as triton_compiler
+
+    def interrupt(*arguments: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    function = compiler.open(BASIC, "add_kernel")
+    with monkeypatch.context() as patch:
+        patch.setattr(triton_compiler, "compile", interrupt)
+        reply = compiler.compile(function, ADD_ARGS)
+    assert reply.status == "E_INTERNAL" and "interrupted" in reply["message"]
+    compiler.compile(function, ADD_ARGS).ok()
 
 
 @pytest.mark.parametrize("value", ["1", "true", "on"])

@@ -21,6 +21,10 @@ def test_no_sections() -> None:
     assert decode_message(encode_message({"v": 1})) == ({"v": 1}, {})
 
 
+def test_text_that_is_not_utf8() -> None:
+    assert decode_message(encode_message({"a": "x\udcffy\U0001f600\0"}))[0] == {"a": "x?y\U0001f600\0"}
+
+
 def _message(body: object, tail: bytes = b"") -> bytes:
     text = json.dumps(body).encode()
     return struct.pack("<I", len(text)) + text + tail

@@ -273,6 +273,19 @@ def test_file_in_a_package(compiler: Compiler, tmp_path: Path) -> None:
     assert sys.modules["pack_one.sub.k"].__file__ == str(path)
 
 
+def test_neighbours_of_a_package_keep_to_themselves(compiler: Compiler, tmp_path: Path) -> None:
+    write(tmp_path, "iniconfig.py", "import pack_next.util as util\nNUMBER = 31415\n")
+    write(tmp_path, "pack_next/__init__.py", "")
+    write(tmp_path, "pack_next/util.py", "from . import __name__ as NAME\n")
+    head = "import iniconfig\nVALUE = tl.constexpr(iniconfig.NUMBER)\nassert iniconfig.util.NAME == 'pack_next'"
+    path = write(tmp_path, "pack_next/k.py", kernel(STORE_VALUE, head=head))
+    before = sys.modules.get("iniconfig")
+    reply = compiler.describe(path, "k").ok()
+    assert len(reply["record"]["files"]) == 4
+    assert "31415" in value_of(compiler, reply["record"]["id"])
+    assert sys.modules.get("iniconfig") is before
+
+
 def test_two_packages_of_one_name(compiler: Compiler, tmp_path: Path) -> None:
     first, second = package(tmp_path / "a", 1, "pack_two"), package(tmp_path / "b", 2, "pack_two")
     function = compiler.open(first, "k")
