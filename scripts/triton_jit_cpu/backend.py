@@ -101,7 +101,6 @@ class CpuBackend(BaseBackend):
         super().__init__(target)
         self.binary_ext = "so"
 
-    @functools.lru_cache(maxsize=8)
     def hash(self) -> str:
         """Everything outside kernel and options that changes the object's bytes."""
         compiler = toolchain.find_compiler()

@@ -396,21 +396,29 @@ class FuncEmitter:
         dims = [d for d, n in enumerate(shape) if n != 1]
         if len(dims) < 2:
             return None
-        votes = {d: 0 for d in dims}
-        pointers = [r.pointer for r in roots if isinstance(r, Store)]
-        pointers += [op.operands[0] for op in self.loads(v for r in roots for v in r.values())]
-        kept = sum(isinstance(r, Keep) for r in roots)
-        for d in dims:
+        votes = self.contiguous([v for r in roots for v in r.values()], shape, [
+            r.pointer for r in roots if isinstance(r, Store)])  # fmt: skip
+        for root in roots:
+            if isinstance(root, Keep):
+                kept = root.contiguous()
+                if kept in votes:
+                    votes[kept] += 1
+        best = max(votes.values())
+        return max(d for d in dims if votes[d] == best)
+
+    def contiguous(self, values: list[Value], shape: tuple[int, ...], pointers: Iterable[Value] = ()) -> dict[int, int]:
+        """For each dimension, how many accesses are to neighbours in memory along it."""
+        votes = {d: 0 for d, n in enumerate(shape) if n != 1}
+        accesses = [*pointers, *(op.operands[0] for op in self.loads(values))]
+        for d in votes:
             mark = self.names_mark()
             probe = Nest(self, shape, [], d)
-            for pointer in pointers:
+            for pointer in accesses:
                 if isinstance(pointer.type, Tile) and pointer.type.shape == shape:
                     if probe.coefficient(pointer, probe.index) == 1:
                         votes[d] += 1
             self.names_release(mark)
-        votes[dims[-1]] += kept
-        best = max(votes.values())
-        return max(d for d in dims if votes[d] == best)
+        return votes
 
     # Operations
 

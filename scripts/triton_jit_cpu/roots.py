@@ -26,6 +26,10 @@ class Keep(Root):
     def values(self) -> list[Value]:
         return [self.value]
 
+    def contiguous(self) -> int:
+        """The dimension along which the buffer's elements are neighbours."""
+        return len(self.shape) - 1
+
     def body(self, nest: Nest) -> None:
         element = nest.eval(self.value, nest.index, self.buffer.form)
         at = nest.flat(nest.index, self.shape)

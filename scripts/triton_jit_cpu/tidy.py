@@ -12,13 +12,14 @@ import re
 
 _DEFINITION = re.compile(r"^\s*(?:const [A-Za-z_]\w* |[A-Za-z_]\w* \**(?:restrict )?const )(\w+) = [^;{]*(?:\{[^;{}]*\}[^;{}]*)?;$")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_ASSIGNMENT = re.compile(r"^\s*(\w+) = \w+(?:\[\w+\])?;$")
 _VARIABLE = re.compile(r"^\s*[A-Za-z_]\w* \**(\w+)(?:\[\d+\])?;$")
 
 
 def remove_unused(code: list[str], top: list[str]) -> list[str]:
     """The lines without constants that nothing uses; `top` goes in front."""
     lines = top + code
-    words = [set() if line.lstrip().startswith("/*") else _WORD.findall(line) for line in lines]
+    words: list[list[str]] = [[] if line.lstrip().startswith("/*") else _WORD.findall(line) for line in lines]
     counts: dict[str, int] = {}
     for found in words:
         for word in found:
@@ -40,10 +41,17 @@ def remove_unused(code: list[str], top: list[str]) -> list[str]:
             counts[word] -= 1
             if counts[word] == 1 and word in defined and defined[word] not in gone:
                 todo.append(word)
+    assigned: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        match = _ASSIGNMENT.match(line)
+        if match and number not in gone:
+            assigned.setdefault(match.group(1), []).append(number)
     for number, line in enumerate(lines):
         match = _VARIABLE.match(line)
-        if match and counts.get(match.group(1)) == 1:
-            gone.add(number)
+        if match:
+            only = assigned.get(match.group(1), [])
+            if counts.get(match.group(1)) == 1 + len(only):  # never read
+                gone.update([number, *only])
     return _no_empty_loops([line for number, line in enumerate(lines) if number not in gone])
 
 

@@ -5,9 +5,12 @@
 #define TJ_CALL static __attribute__((noinline, unused))
 /* The iterations of the next loop touch different elements. */
 #ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* some loops cannot be vectorised: that is fine */
 #define TJ_VECTOR _Pragma("clang loop vectorize(assume_safety)")
+#define TJ_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define TJ_VECTOR _Pragma("GCC ivdep")
+#define TJ_UNROLL _Pragma("GCC unroll 16")
 #endif
 #define TJ_INF __builtin_inff()
 #define TJ_NAN __builtin_nanf("")

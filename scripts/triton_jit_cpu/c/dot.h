@@ -57,7 +57,7 @@ TJ_FN __attribute__((always_inline)) void tj_rows_f32(const int rows, int64_t de
   enum { LANES = TJ_VECTOR_BYTES / sizeof(float), WIDE = 2 * LANES };
   tj_vec_f32 sum[TJ_DOT_M][2];
   const bool whole = width == WIDE;
-#pragma GCC unroll 16
+TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (add && whole) {
       sum[r][0] = *(const tj_vec_f32 *)(c + r * ldc);
@@ -71,14 +71,14 @@ TJ_FN __attribute__((always_inline)) void tj_rows_f32(const int rows, int64_t de
   for (int64_t k = 0; k < depth; k++) {
     const tj_vec_f32 b0 = *(const tj_vec_f32 *)(panel + k * WIDE);
     const tj_vec_f32 b1 = *(const tj_vec_f32 *)(panel + k * WIDE + LANES);
-#pragma GCC unroll 16
+TJ_UNROLL
     for (int r = 0; r < rows; r++) {
       const tj_vec_f32 x = a[r * am + k * ak] - (tj_vec_f32){0};
       sum[r][0] = tj_muladd_f32(x, b0, sum[r][0]);
       sum[r][1] = tj_muladd_f32(x, b1, sum[r][1]);
     }
   }
-#pragma GCC unroll 16
+TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (whole) {
       *(tj_vec_f32 *)(c + r * ldc) = sum[r][0];
@@ -119,7 +119,7 @@ TJ_FN __attribute__((always_inline)) void tj_rows_f64(const int rows, int64_t de
   enum { LANES = TJ_VECTOR_BYTES / sizeof(double), WIDE = 2 * LANES };
   tj_vec_f64 sum[TJ_DOT_M][2];
   const bool whole = width == WIDE;
-#pragma GCC unroll 16
+TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (add && whole) {
       sum[r][0] = *(const tj_vec_f64 *)(c + r * ldc);
@@ -133,14 +133,14 @@ TJ_FN __attribute__((always_inline)) void tj_rows_f64(const int rows, int64_t de
   for (int64_t k = 0; k < depth; k++) {
     const tj_vec_f64 b0 = *(const tj_vec_f64 *)(panel + k * WIDE);
     const tj_vec_f64 b1 = *(const tj_vec_f64 *)(panel + k * WIDE + LANES);
-#pragma GCC unroll 16
+TJ_UNROLL
     for (int r = 0; r < rows; r++) {
       const tj_vec_f64 x = a[r * am + k * ak] - (tj_vec_f64){0};
       sum[r][0] = tj_muladd_f64(x, b0, sum[r][0]);
       sum[r][1] = tj_muladd_f64(x, b1, sum[r][1]);
     }
   }
-#pragma GCC unroll 16
+TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (whole) {
       *(tj_vec_f64 *)(c + r * ldc) = sum[r][0];
@@ -181,7 +181,7 @@ TJ_FN __attribute__((always_inline)) void tj_rows_i32(const int rows, int64_t de
   enum { LANES = TJ_VECTOR_BYTES / sizeof(int32_t), WIDE = 2 * LANES };
   tj_vec_i32 sum[TJ_DOT_M][2];
   const bool whole = width == WIDE;
-#pragma GCC unroll 16
+TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (add && whole) {
       sum[r][0] = *(const tj_vec_i32 *)(c + r * ldc);
@@ -195,14 +195,14 @@ TJ_FN __attribute__((always_inline)) void tj_rows_i32(const int rows, int64_t de
   for (int64_t k = 0; k < depth; k++) {
     const tj_vec_i32 b0 = *(const tj_vec_i32 *)(panel + k * WIDE);
     const tj_vec_i32 b1 = *(const tj_vec_i32 *)(panel + k * WIDE + LANES);
-#pragma GCC unroll 16
+TJ_UNROLL
     for (int r = 0; r < rows; r++) {
       const tj_vec_i32 x = a[r * am + k * ak] - (tj_vec_i32){0};
       sum[r][0] = tj_muladd_i32(x, b0, sum[r][0]);
       sum[r][1] = tj_muladd_i32(x, b1, sum[r][1]);
     }
   }
-#pragma GCC unroll 16
+TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (whole) {
       *(tj_vec_i32 *)(c + r * ldc) = sum[r][0];

@@ -35,11 +35,11 @@ TJ_FN uint16_t tj_f32_to_f16(float a) {
 /* Towards zero. */
 TJ_FN uint16_t tj_f32_to_f16_rtz(float a) {
   const uint32_t r = tj_f32_to_f16(a);
-  return (uint16_t)(fabsf(tj_f16_to_f32((uint16_t)r)) > fabsf(a) ? r - 1u : r);
+  return (uint16_t)(__builtin_fabsf(tj_f16_to_f32((uint16_t)r)) > __builtin_fabsf(a) ? r - 1u : r);
 }
 /*@ tj_f32_to_bf16_rtz */
 /* Towards zero. */
 TJ_FN uint16_t tj_f32_to_bf16_rtz(float a) {
   const uint32_t r = tj_f32_to_bf16(a);
-  return (uint16_t)(fabsf(tj_bf16_to_f32((uint16_t)r)) > fabsf(a) ? r - 1u : r);
+  return (uint16_t)(__builtin_fabsf(tj_bf16_to_f32((uint16_t)r)) > __builtin_fabsf(a) ? r - 1u : r);
 }

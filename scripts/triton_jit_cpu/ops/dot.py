@@ -19,14 +19,21 @@ if TYPE_CHECKING:
 
 
 class KeepAs(Keep):
-    """Stores a tile converted to the type that the product computes in."""
+    """Stores a tile converted to the type that the product computes in, turned on request."""
 
-    def __init__(self, value: Value, buffer: Buffer) -> None:
+    def __init__(self, value: Value, buffer: "Buffer", turned: bool = False) -> None:
         super().__init__(value, buffer)
+        self.turned = turned
+
+    def contiguous(self) -> int:
+        return len(self.shape) - (2 if self.turned else 1)
 
     def body(self, nest: Nest) -> None:
         element = nest.eval(self.value, nest.index, NUM)
-        at = nest.flat(nest.index, self.shape)
+        index = nest.index
+        if self.turned:
+            index = (*index[:-2], index[-1], index[-2])
+        at = nest.flat(index, self.buffer.shape)
         nest.emit(nest.n, f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {element.text};")
 
 
@@ -55,9 +62,15 @@ def _operand(func: FuncEmitter, value: Value, sum_type: Scalar) -> tuple[Buffer,
     wanted = ctype.memory(sum_type)
     if found is not None and found.ctype == wanted:
         return found, turned
-    buffer = func.buffer(value.name or "operand", value.type.shape, Tile(value.type.shape, sum_type), NUM)
-    func.nest([KeepAs(value, buffer)])
-    return buffer, turned
+    shape = value.type.shape
+    votes = func.contiguous([value], shape)
+    # Contiguous in memory along the rows only: store it turned, so that copying it vectorises.
+    column = votes.get(len(shape) - 2, 0) > votes.get(len(shape) - 1, 0)
+    if column:
+        shape = (*shape[:-2], shape[-1], shape[-2])
+    buffer = func.buffer(value.name or "operand", shape, Tile(shape, sum_type), NUM)
+    func.nest([KeepAs(value, buffer, column)])
+    return buffer, turned != column
 
 
 @statement("tt.dot")
