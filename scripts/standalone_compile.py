@@ -16,6 +16,7 @@ import os
 import sys
 
 PACKAGE = "triton_jit_compile"
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def _load_package() -> object:
@@ -23,7 +24,7 @@ def _load_package() -> object:
     loaded = sys.modules.get(PACKAGE)
     if loaded is not None:
         return loaded
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), PACKAGE)
+    folder = os.path.join(FOLDER, PACKAGE)
     spec = importlib.util.spec_from_file_location(
         PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )
@@ -47,6 +48,8 @@ handle = _load_package().handle
 
 def main(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
+    if sys.path and os.path.abspath(sys.path[0] or ".") == FOLDER:
+        del sys.path[0]  # kernel files find the same modules as in an embedded Python
     if arguments == ["--serve"]:
         from triton_jit_compile.serve import serve
 

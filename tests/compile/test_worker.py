@@ -306,6 +306,15 @@ def test_serve_reads_nothing_from_stdin_for_the_file(worker, tmp_path: Path) -> 
     one.open(BASIC, "add_kernel")
 
 
+def test_scripts_are_not_on_the_path_of_kernel_files(worker, tmp_path: Path) -> None:
+    path = write(tmp_path, "k.py", kernel(head="import standalone_compile"))
+    assert worker().describe(path, "k").status == "E_IMPORT"
+    path = write(
+        tmp_path, "k2.py", kernel(head="import sys\nassert not [p for p in sys.path if p.endswith('scripts')]")
+    )
+    worker().open(path, "k")
+
+
 def test_environment_is_the_workers_own(worker, tmp_path: Path) -> None:
     one = worker({"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TRITON_DISABLE_LINE_INFO": "1"})
     reply = one.compile(one.open(BASIC, "add_kernel"), ADD_ARGS).ok()
