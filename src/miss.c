@@ -282,9 +282,9 @@ static tj_status fly(const tj_want *want, tj_flight *flight, tj_kernel **out_ker
     status = load(want, kernel, &module);
     if (status != TJ_OK) keep_load_failure(kernel, status);
   }
-  tj_status ended = tj_flight_end(flight, kernel, status);
+  tj_flight_end(flight, kernel, status);
   *out_kernel = kernel;
-  return kernel ? ended : status;
+  return status;
 }
 
 /* Before it is part of a key: the id may come to be one later. */

@@ -87,7 +87,11 @@ static tj_status fail_recursion(const char *name) {
                  name);
 }
 
+/* The room for its variant is taken now: what was compiled is never without a place. */
 static tj_flight *begin(tj_table *table, const void *key, size_t size, uint64_t hash) {
+  size_t under_way = 0;
+  for (const tj_flight *f = flights; f; f = f->next) under_way += f->table == table;
+  if (tj_table_reserve(table, under_way + 1) != TJ_OK) return NULL;
   tj_flight *flight = malloc(sizeof *flight + size);
   if (flight == NULL) return NULL;
   memset(flight, 0, sizeof *flight);
@@ -147,16 +151,10 @@ static void unlist(tj_flight *flight) {
   flight->listed = false;
 }
 
-tj_status tj_flight_end(tj_flight *flight, tj_kernel *kernel, tj_status status) {
+void tj_flight_end(tj_flight *flight, tj_kernel *kernel, tj_status status) {
   char *message = kernel ? NULL : strdup(tj_last_error());
   tj_lock_acquire(TJ_LOCK_FLIGHTS);
-  if (kernel) {
-    tj_status added = tj_table_add(flight->table, kernel);
-    if (added != TJ_OK) {
-      kernel = NULL;
-      status = added;
-    }
-  }
+  if (kernel) tj_table_add(flight->table, kernel);
   flight->ended = true;
   flight->kernel = kernel;
   flight->status = status;
@@ -165,7 +163,6 @@ tj_status tj_flight_end(tj_flight *flight, tj_kernel *kernel, tj_status status) 
   pthread_cond_broadcast(&flight->ended_condition);
   drop(flight);
   tj_lock_release(TJ_LOCK_FLIGHTS);
-  return status;
 }
 
 tj_status tj_flight_wait(tj_flight *flight, const char *name, tj_kernel **out_kernel) {

@@ -37,9 +37,9 @@ tj_join tj_flight_join(tj_table *table, const char *name, const void *key, size_
 /*
  * Ends an owned flight: puts `kernel` into the table (also one that holds a remembered
  * failure), or, if it is NULL, tells those who wait about `status` and the message that
- * this thread has recorded. Returns `status`, or what went wrong with the table.
+ * this thread has recorded.
  */
-tj_status tj_flight_end(tj_flight *flight, tj_kernel *kernel, tj_status status);
+void tj_flight_end(tj_flight *flight, tj_kernel *kernel, tj_status status);
 
 /*
  * Waits until the flight has ended: TJ_OK and its variant, or its failure, recorded for

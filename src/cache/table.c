@@ -25,19 +25,20 @@ static tj_slots *grown(tj_slots *old) {
   return slots;
 }
 
-tj_status tj_table_add(tj_table *table, tj_kernel *kernel) {
+tj_status tj_table_reserve(tj_table *table, size_t more) {
   tj_slots *slots = atomic_load_explicit(&table->slots, memory_order_relaxed);
-  size_t count = atomic_load_explicit(&table->count, memory_order_relaxed);
-  if (slots == NULL || count >= (slots->mask + 1) / 2) {
+  size_t wanted = atomic_load_explicit(&table->count, memory_order_relaxed) + more;
+  while (slots == NULL || wanted > (slots->mask + 1) / 2) {
     slots = grown(slots);
     if (slots == NULL) return tj_fail_memory();
-    put(slots, kernel);
     atomic_store_explicit(&table->slots, slots, memory_order_release);
-  } else {
-    put(slots, kernel);
   }
-  atomic_store_explicit(&table->count, count + 1, memory_order_relaxed);
   return TJ_OK;
+}
+
+void tj_table_add(tj_table *table, tj_kernel *kernel) {
+  put(atomic_load_explicit(&table->slots, memory_order_relaxed), kernel);
+  atomic_fetch_add_explicit(&table->count, 1, memory_order_relaxed);
 }
 
 void tj_table_each(const tj_table *table, void (*visit)(tj_kernel *kernel, void *user),

@@ -4,8 +4,8 @@
  *
  * Readers take no lock: they load one pointer to an array of slots and probe it; a slot
  * is empty or points to a whole variant. Writers hold TJ_LOCK_FLIGHTS: they fill an empty
- * slot, or, when half of the slots are in use, build an array of twice the size and
- * publish it. A reader that still has the old array finds in it all that was there when
+ * slot, and before more than half of the slots are in use they build an array of twice the
+ * size and publish it. A reader that still has the old array finds in it all that was there when
  * it began, so old arrays are kept (together they are smaller than the current one).
  */
 #ifndef TJ_CACHE_TABLE_H
@@ -43,8 +43,12 @@ static inline tj_kernel *tj_table_find(const tj_table *table, const void *key, s
   }
 }
 
-/* Adds a variant whose key is not there yet; under TJ_LOCK_FLIGHTS. */
-tj_status tj_table_add(tj_table *table, tj_kernel *kernel);
+/* Makes room for `more` variants; under TJ_LOCK_FLIGHTS. */
+tj_status tj_table_reserve(tj_table *table, size_t more);
+
+/* Adds a variant for which there is room, and whose key is not there yet; under
+   TJ_LOCK_FLIGHTS. */
+void tj_table_add(tj_table *table, tj_kernel *kernel);
 
 /* Calls `visit` for each variant; under TJ_LOCK_FLIGHTS. */
 void tj_table_each(const tj_table *table, void (*visit)(tj_kernel *kernel, void *user), void *user);

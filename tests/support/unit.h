@@ -18,6 +18,23 @@
 #include "triton_jit/sys/backend.h"
 #include "triton_jit/triton_jit.h"
 
+/* Which sanitizer this was compiled with: some tests are beyond one's powers. */
+#ifdef __has_feature
+#define TEST_HAS_(feature) __has_feature(feature)
+#else
+#define TEST_HAS_(feature) 0
+#endif
+#ifdef __SANITIZE_THREAD__
+#define TEST_THREAD_SANITIZER 1
+#else
+#define TEST_THREAD_SANITIZER TEST_HAS_(thread_sanitizer)
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define TEST_ADDRESS_SANITIZER 1
+#else
+#define TEST_ADDRESS_SANITIZER TEST_HAS_(address_sanitizer)
+#endif
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* An argument list where a call wants `args, n_args`. */

@@ -13,15 +13,6 @@
 #include "compile/compiler.h"
 #include "watch.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 static const fake_function table[] = {
     {.name = "mix",
      .params = FAKE_PARAM("x") FAKE_NEXT FAKE_PARAM("n") FAKE_NEXT FAKE_CONSTEXPR("B")
@@ -141,7 +132,7 @@ static void test_hooks_do_not_allocate(void **state) {
 /* No system call at all: the kernel itself stops a child that makes one. */
 static void test_no_system_calls(void **state) {
   (void)state;
-  if (SANITIZED) skip(); /* a sanitizer makes its own */
+  if (TEST_THREAD_SANITIZER || TEST_ADDRESS_SANITIZER) skip(); /* they make their own */
   tj_function *fn = open_function("mix");
   assert_status(call(fn, ARGS(tj_int(2), tj_int(5), tj_int(64))), TJ_OK);
   pid_t child = fork();

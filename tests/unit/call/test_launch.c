@@ -2,6 +2,7 @@
 /* tj_launch: its size, its fields, where errors go. */
 #include "unit.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static const fake_function table[] = {
@@ -33,8 +34,16 @@ static tj_status by_prepare(tj_function *fn, const tj_launch *launch, const tj_a
   tj_kernel *kernel;
   return tj_function_prepare(fn, launch, args, n, &kernel);
 }
+static void tell(void *user, tj_status status, tj_kernel *kernel, const char *message) {
+  (void)kernel, (void)message;
+  atomic_store((atomic_int *)user, status == TJ_OK ? 1 : 2);
+}
 static tj_status by_async(tj_function *fn, const tj_launch *launch, const tj_arg *args, size_t n) {
-  return tj_function_prepare_async(fn, launch, args, n, NULL, NULL);
+  static atomic_int told;
+  atomic_store(&told, 0);
+  tj_status status = tj_function_prepare_async(fn, launch, args, n, tell, &told);
+  if (status == TJ_OK) wait_until(atomic_load(&told) == 1);
+  return status;
 }
 static tj_status by_asking(tj_function *fn, const tj_launch *launch, const tj_arg *args, size_t n) {
   int prepared;
