@@ -162,7 +162,8 @@ static tj_status check_pointers(const char *call, const void *handle, const char
 
 /* Launches the variant, and counts it: in `count`, unless the host's own calls meanwhile may
    have moved the counts. */
-static inline tj_status launch_and_count(const tj_launch_plan *plan, tj_count *count, bool hit) {
+static ALWAYS_INLINE tj_status launch_and_count(const tj_launch_plan *plan, tj_count *count,
+                                                bool hit) {
   tj_launched launched;
   tj_status status = tj_launch_run(plan, &launched);
   if (UNLIKELY(launched != TJ_LAUNCHED)) count = tj_thread_counts(plan->kernel->function->index);
@@ -316,7 +317,9 @@ static tj_status bind_to_kernel(const tj_kernel *kernel, const tj_launch *launch
 static inline tj_status kernel_launch(tj_kernel *kernel, const tj_launch *launch,
                                       const tj_arg *args, size_t n_args) {
   tj_function *fn = kernel->function;
-  tj_want want = {.function = fn, .load = true};
+  tj_want want;
+  want.function = fn;
+  want.load = true;
   tj_bound bound;
   uint32_t target = 0;
   tj_status status = check_launch(launch, false);

@@ -123,12 +123,20 @@ static inline bool is_masked(const tj_expect *e, uint64_t bits) {
   return ((bits + e->bias) & e->mask) == e->value;
 }
 
-/* A value that is packed as it stands. */
-static inline bool is_plain(const tj_expect *e, uint64_t bits) {
-  if (LIKELY(e->how == MASKED)) return is_masked(e, bits);
-  if (LIKELY(e->how == INT32)) /* specialised: 1 is a constant, another variant */
-    return is_masked(e, bits) && bits != 1 && (e->excluded == 0 || bits & e->excluded);
-  return e->how == UNALIGNED && bits & e->mask;
+/* The value as it is packed, for all that is not MASKED. */
+static inline bool is_expected(const tj_expect *e, uint64_t *bits) {
+  uint64_t value = *bits;
+  if (e->how == INT32) /* specialised: 1 is a constant, another variant */
+    return is_masked(e, value) && value != 1 && (e->excluded == 0 || value & e->excluded);
+  if (e->how == UNALIGNED) return value & e->mask;
+  if (e->how != FLOAT32) return false; /* what looked like an OTHERWISE is no argument */
+  double number;
+  memcpy(&number, &value, 8);
+  float rounded = (float)number;
+  uint32_t single;
+  memcpy(&single, &rounded, 4);
+  *bits = single;
+  return true;
 }
 
 bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const tj_arg *args,
@@ -146,14 +154,8 @@ bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const 
       if (!is_argument(bound, (uint32_t)(arg - args), expectation)) return false;
       continue;
     }
-    if (UNLIKELY(e->how == FLOAT32)) {
-      float value = (float)arg->v.f;
-      uint32_t single;
-      memcpy(&single, &value, 4);
-      bits = single;
-    } else if (UNLIKELY(!is_plain(e, bits))) {
-      return false;
-    }
+    bool fits = LIKELY(e->how == MASKED) ? is_masked(e, bits) : is_expected(e, &bits);
+    if (UNLIKELY(!fits)) return false;
     memcpy(params + e->offset, &bits, 8);
   }
   for (uint32_t i = (uint32_t)n_args; i < n; i++)

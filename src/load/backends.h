@@ -39,11 +39,13 @@ tj_status tj_backend_check_device(tj_backend_state *state, int32_t device, int32
 
 static inline tj_status tj_backend_device(tj_backend_state *state, int32_t device,
                                           int32_t *out_device) {
-  *out_device = device;
   /* `devices` is 0 until the backend was found to be present. */
-  int32_t devices = atomic_load_explicit(&state->devices, memory_order_acquire);
-  return (uint32_t)device < (uint32_t)devices ? TJ_OK
-                                              : tj_backend_check_device(state, device, out_device);
+  uint32_t devices = (uint32_t)atomic_load_explicit(&state->devices, memory_order_acquire);
+  *out_device = device;
+  if (device < 0 && (devices == 0 || state->backend->current_device(out_device) != TJ_OK))
+    return tj_backend_check_device(state, device, out_device);
+  return (uint32_t)*out_device < devices ? TJ_OK
+                                         : tj_backend_check_device(state, device, out_device);
 }
 
 /* Target ids: small numbers for {backend, arch, warp size}, 0 for none. */
