@@ -9,8 +9,9 @@
  * Python code in a kernel file can do anything. The worker compiler keeps the promise
  * in full (TJ_COMPILER_WORKER, or TRITON_JIT_COMPILER=worker).
  *
- * There is no init: the first call does what it needs. Environment variables are read
- * once, at that time: TRITON_JIT_COMPILER (embedded, worker), TRITON_JIT_PYTHON (a Python
+ * There is no init: the first call does what it needs. Triton's own variables are read by
+ * Triton when a variant compiles: one that is changed in the process takes effect for
+ * variants that are not compiled yet. The library's own variables are read once: TRITON_JIT_COMPILER (embedded, worker), TRITON_JIT_PYTHON (a Python
  * executable or a virtual environment), TRITON_JIT_SCRIPTS (the folder of our scripts),
  * TRITON_JIT_CPU_THREADS (threads of the CPU backend).
  */

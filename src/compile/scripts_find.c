@@ -42,7 +42,9 @@ static char *own_folder(void) {
 }
 
 tj_status tj_scripts_find(const char *wanted, char **out_script) {
-  static const char *const below[] = {"/../share/triton_jit/scripts", "/../../scripts"};
+  /* From <prefix>/lib, and from <prefix>/lib/<triplet>. */
+  static const char *const below[] = {"/../share/triton_jit/scripts",
+                                      "/../../share/triton_jit/scripts"};
   tj_str tried = {0};
   char *script = NULL;
   if (wanted) {
