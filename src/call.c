@@ -115,6 +115,7 @@ static ALWAYS_INLINE tj_status begin_call(tj_function *fn, const tj_launch *laun
   if (UNLIKELY(status != TJ_OK)) return status;
   want->function = fn;
   want->load = launch->target == NULL;
+  want->missed = false;
   if (LIKELY(want->load)) {
     status = find_place(fn, launch, want, &target);
   } else {
@@ -187,6 +188,7 @@ static tj_status call_by_key(const tj_key_head *head, const tj_arg *args, size_t
   tj_module *module = NULL;
   tj_kernel *kernel = tj_table_find(&fn->table, want->key, want->key_size, want->hash);
   bool hit = kernel != NULL;
+  want->missed = !hit;
   if (LIKELY(hit)) module = tj_module_find(kernel, want->device, want->context);
   if (UNLIKELY(module == NULL)) status = tj_want_get(want, &kernel, &module);
   if (LIKELY(status == TJ_OK)) {

@@ -17,7 +17,8 @@ typedef struct tj_want {
   uint64_t hash;
   int32_t device;
   uint64_t context;
-  bool load; /* false: only compile, for a target without a device */
+  bool load;   /* false: only compile, for a target without a device */
+  bool missed; /* a call that did not find it */
 } tj_want;
 
 /*

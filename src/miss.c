@@ -303,8 +303,8 @@ static tj_status find_or_compile(const tj_want *want, tj_kernel **out_kernel) {
   if (status != TJ_OK) return status;
   tj_join join = tj_flight_join(&fn->table, fn->signature->name, want->key, want->key_size,
                                 want->hash, &flight, out_kernel, &status);
-  count(&fn->stats.misses, 1);
   if (join == TJ_JOIN_FOUND) return TJ_OK; /* by now */
+  if (!want->missed) count(&fn->stats.misses, 1);
   switch (join) {
   case TJ_JOIN_OWNED: return fly(want, flight, out_kernel);
   case TJ_JOIN_WAIT: {
@@ -321,6 +321,7 @@ tj_status tj_want_get(const tj_want *want, tj_kernel **out_kernel, tj_module **o
   /* From here on it may block: on another thread that needs Python, on a driver, on a
      worker. None of that with the interpreter held. */
   void *python = tj_python_suspend();
+  if (want->missed) count(&want->function->stats.misses, 1);
   tj_kernel *kernel = tj_table_find(&want->function->table, want->key, want->key_size, want->hash);
   tj_status status = kernel ? TJ_OK : find_or_compile(want, &kernel);
   if (status == TJ_OK && kernel->status != TJ_OK)
