@@ -11,8 +11,9 @@
  *
  * There is no init: the first call does what it needs. Triton's own variables are read by
  * Triton when a variant compiles: one that is changed in the process takes effect for
- * variants that are not compiled yet. The library's own variables are read once: TRITON_JIT_COMPILER (embedded, worker), TRITON_JIT_PYTHON (a Python
- * executable or a virtual environment), TRITON_JIT_SCRIPTS (the folder of our scripts),
+ * variants that are not compiled yet. The library's own variables are read once:
+ * TRITON_JIT_COMPILER (embedded, worker), TRITON_JIT_PYTHON (a Python executable or a
+ * virtual environment), TRITON_JIT_SCRIPTS (the folder of our scripts),
  * TRITON_JIT_CPU_THREADS (threads of the CPU backend).
  */
 #ifndef TRITON_JIT_RUNTIME_H

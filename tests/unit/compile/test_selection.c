@@ -126,7 +126,7 @@ static void scripts_nowhere(void) { /* this program lies in no installation */
   tj_status status = ask_status(ECHO);
   CHECK(status == TJ_E_NO_SCRIPTS);
   CHECK_CONTAINS(tj_last_error(), "/../share/triton_jit/scripts/standalone_compile.py");
-  CHECK_CONTAINS(tj_last_error(), "/../../scripts/standalone_compile.py");
+  CHECK_CONTAINS(tj_last_error(), "/../../share/triton_jit/scripts/standalone_compile.py");
 }
 
 static void scripts_that_do_not_load(void) {
