@@ -322,6 +322,7 @@ static inline tj_status kernel_launch(tj_kernel *kernel, const tj_launch *launch
   tj_want want;
   want.function = fn;
   want.load = true;
+  want.missed = false;
   tj_bound bound;
   uint32_t target = 0;
   tj_status status = check_launch(launch, false);
