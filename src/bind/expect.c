@@ -146,7 +146,8 @@ bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const 
   tj_bound_begin(bound, args, n_args);
   uint8_t *params = bound->params_inline;
   const tj_expect *e = expectation->params;
-  for (const tj_arg *arg = args, *end = args + n_args; arg < end; arg++, e++) {
+  /* No argument may be a NULL array, to which C adds nothing, not even 0. */
+  for (const tj_arg *arg = args, *end = n_args ? args + n_args : args; arg < end; arg++, e++) {
     uint64_t bits = arg->v.u;
     uint32_t head;
     memcpy(&head, arg, 4);
