@@ -23,6 +23,7 @@ from .triton_api import TritonApi, pip_command
 
 _thread = threading.local()
 _lock = threading.Lock()
+_load_lock = threading.Lock()  # the package is in sys.modules before it has run
 _patched: set[int] = set()
 _CPU_PACKAGE = "triton_jit_cpu"
 
@@ -106,6 +107,11 @@ def answering_for(api: TritonApi, target: Any) -> Iterator[None]:
 
 
 def _load_cpu_backend() -> ModuleType:
+    with _load_lock:
+        return _load_cpu_package()
+
+
+def _load_cpu_package() -> ModuleType:
     loaded = sys.modules.get(_CPU_PACKAGE)
     if loaded is not None:
         return loaded
