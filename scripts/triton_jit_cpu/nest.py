@@ -125,6 +125,7 @@ class Nest:
         self.memo: dict[tuple[Value, Indices, str], Expr] = {}
         self.inner_memo: dict[tuple[Value, Indices, str], Expr] = {}
         self.coefs: dict[tuple[Value, Indices], Coefficient] = {}
+        self.writes: list[str] = []
         self.mode = GENERAL
         self.lanes = 1
         self.result = 0  # which result of its operation is being evaluated
@@ -142,6 +143,17 @@ class Nest:
     def emit(self, level: int, line: str) -> None:
         """Adds a line at a level."""
         self.lines[level].append(line)
+
+    def write(self, line: str) -> None:
+        """Adds a write to memory for the current element: behind all its reads."""
+        self.writes.append(line)
+
+    def _bodies(self) -> None:
+        """One element's work of all roots."""
+        self.writes = []
+        for root in self.roots:
+            root.body(self)
+        self.lines[self.n] += self.writes
 
     def define(self, ctype_: str, hint: str, text: str, level: int) -> Expr:
         """A new C constant."""
@@ -534,8 +546,7 @@ class Nest:
         for root in self.roots:
             root.begin(self)
         if self.n == 0:
-            for root in self.roots:
-                root.body(self)
+            self._bodies()
             for root in self.roots:
                 root.end(self)
             func.write_nest(self, self.lines[0] + self.after[0])
@@ -597,8 +608,7 @@ class Nest:
         self.mode = mode
         self.inner_memo = {}
         self.lines[self.n] = []
-        for root in self.roots:
-            root.body(self)
+        self._bodies()
         self.mode = GENERAL
         lines, self.lines[self.n] = self.lines[self.n], []
         return lines

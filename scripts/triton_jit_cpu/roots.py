@@ -33,7 +33,7 @@ class Keep(Root):
     def body(self, nest: Nest) -> None:
         element = nest.eval(self.value, nest.index, self.buffer.form)
         at = nest.flat(nest.index, self.shape)
-        nest.emit(nest.n, f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {element.text};")
+        nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {element.text};")
 
 
 class Store(Root):
@@ -59,7 +59,7 @@ class Store(Root):
         value = nest.eval(self.value, nest.index, RAW)
         target, _ = nest.element(self.pointer, nest.index)
         guard = "" if mask == "true" else f"if ({mask}) "
-        nest.emit(nest.n, f"{guard}{target} = {value.text};")
+        nest.write(f"{guard}{target} = {value.text};")
 
 
 # Combine regions of one operation that may be applied in any order, and their neutral element

@@ -34,7 +34,7 @@ class KeepAs(Keep):
         if self.turned:
             index = (*index[:-2], index[-1], index[-2])
         at = nest.flat(index, self.buffer.shape)
-        nest.emit(nest.n, f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {element.text};")
+        nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {element.text};")
 
 
 def _sum_type(op: Op) -> Scalar:
@@ -196,7 +196,7 @@ class KeepScaled(Keep):
             factor_text = f"tj_e8m0_to_f32((uint8_t){scale.text})" if not ctype.elem(kind).is_float else scale.text
             text = f"{text} * {factor_text}"
         at = nest.flat(index, self.shape)
-        nest.emit(nest.n, f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {text};")
+        nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {text};")
 
 
 @statement("tt.dot_scaled")
