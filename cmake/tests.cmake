@@ -49,6 +49,8 @@ function(tj_add_unit_test name)
   string(REPLACE "." "_" target ${name})
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE triton_jit::static tj_internal tj_flags tj_cmocka)
+  # Deep enough for no rule of an installation to find the scripts from there.
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/programs/unit)
   tj_register_test(${name} ${target} unit)
 endfunction()
 
