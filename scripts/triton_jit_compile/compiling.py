@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from . import cache, options
+from . import cache, freshness, options
 from .binding import Bound, bind, printable
 from .errors import Failure, causes, os_error_text, text_of, user_traceback
 from .inspection import reached_functions
@@ -32,7 +32,10 @@ class Artifact:
 def compile_function(
     api: TritonApi, function: Function, target: Any, values: Any, given: Any, decoder: Decoder, key_only: bool
 ) -> Artifact:
-    """Compile ``function`` for ``target``; raises Failure."""
+    """Compile ``function`` for ``target``; raises Failure.
+
+    ``decoder`` resolves the functions among the arguments and so knows what the artifact is made from.
+    """
     started = time.perf_counter()
     jit = function.jit
     with answering_for(api, target):
@@ -49,7 +52,7 @@ def compile_function(
         }
         if key_only:
             return Artifact({**body, "hash": api.artifact_hash(source, backend, parsed)}, [])
-        kernel = _compile(api, function, source, target, parsed)
+        kernel = _compile(api, function, source, target, parsed, ":".join([function.id, *decoder.functions]))
     body |= {
         "hash": kernel.hash,
         "ext": backend.binary_ext,
@@ -91,11 +94,15 @@ def _make_source(api: TritonApi, function: Function, bound: Bound) -> Any:
         """An ASTSource that notices whether Triton compiled it or had it on disk."""
 
         was_compiled = False
+        only_ir = False  # stop after the front end
         seconds = 0.0  # that triton.compile took
 
         def make_ir(self, *arguments: Any, **named: Any) -> Any:
             self.was_compiled = True
-            return super().make_ir(*arguments, **named)
+            module = super().make_ir(*arguments, **named)
+            if self.only_ir:
+                raise freshness.IrText(str(module))
+            return module
 
     try:
         return Source(function.jit, bound.signature, bound.constexprs, bound.attributes)
@@ -103,14 +110,25 @@ def _make_source(api: TritonApi, function: Function, bound: Bound) -> Any:
         raise compile_failure(api, function, error) from error
 
 
-def _compile(api: TritonApi, function: Function, source: Any, target: Any, parsed: Any) -> Any:
+def _compile(api: TritonApi, function: Function, source: Any, target: Any, parsed: Any, identity: str) -> Any:
     """``triton.compile``, with a cache folder of its own where the usual one does not work."""
 
-    def run() -> Any:
+    def compile_once() -> Any:
         source.was_compiled = False
         begin = time.perf_counter()
         kernel = api.compiler.compile(source, target=target, options=vars(parsed))
         source.seconds = time.perf_counter() - begin
+        return kernel
+
+    def run() -> Any:
+        kernel = compile_once()
+        if not source.was_compiled and not freshness.is_current(api, kernel, identity, source, target, parsed):
+            cache.discard(api, kernel.hash, function.jit.__name__)
+            kernel = compile_once()
+            if not source.was_compiled:  # a cache of another kind, which cannot be told to forget
+                with cache.private_cache(api):
+                    return compile_once()
+        freshness.mark(kernel, identity)
         return kernel
 
     reason = cache.why_unusable(api)

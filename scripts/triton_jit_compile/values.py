@@ -118,6 +118,7 @@ class Decoder:
     def __init__(self, api: TritonApi, function: Callable[[str], Any]) -> None:
         self._api = api
         self._resolve = function  # function id -> JIT function
+        self.functions: list[str] = []  # the ids of the functions among the arguments
 
     def argument(self, name: str, value: Any) -> Any:
         """The argument for parameter ``name``."""
@@ -205,6 +206,7 @@ class Decoder:
         return Scalar(type_name, _CLASS_NUMBERS[number_class])
 
     def _function(self, name: str, content: Any) -> Any:
+        self.functions.append(str(content))
         return self._resolve(str(content))
 
 

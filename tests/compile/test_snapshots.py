@@ -53,21 +53,62 @@ def test_edit_within_a_second_with_bytecode_caches(compiler: Compiler, tmp_path:
     assert not list(tmp_path.rglob("__pycache__"))
 
 
-def test_helper_that_the_kernel_only_reaches_by_name(compiler: Compiler, tmp_path: Path) -> None:
-    """A helper behind a name in a table is not in Triton's hash, but it is in the snapshot."""
-    write(tmp_path, "table.py", "def pick(name):\n    return {'add': 1001}[name]\n")
-    head = "import table\n@triton.constexpr_function\ndef number(name):\n    return table.pick(name)\n"
-    if not hasattr(__import__("triton"), "constexpr_function"):
-        head = "import table\n@tl.constexpr_function\ndef number(name):\n    return table.pick(name)\n"
-    path = write(tmp_path, "k.py", kernel("tl.store(out, number('add'))", head=head))
-    try:
-        old = compiler.open(path, "k")
-    except AssertionError:
-        pytest.skip("this triton has no constexpr_function")
-    assert "1001" in ttir(compiler, old)
-    write(tmp_path, "table.py", "def pick(name):\n    return {'add': 2002}[name]\n")
+CONSTANT = "import triton.language as tl\nVALUE = tl.constexpr({})\n"
+OUTSIDE_THE_KEY = {
+    "attribute": ("tl.store(out, settings.VALUE)", "import settings", CONSTANT),
+    "class": ("tl.store(out, settings.Now.VALUE)", "import settings", CONSTANT.replace("VALUE", "class Now: VALUE")),
+    "look-up": (
+        "tl.store(out, number('add'))",
+        "import settings\n@triton.constexpr_function\ndef number(name):\n    return settings.TABLE[name]\n",
+        "TABLE = {{'add': {}}}\n",
+    ),
+    "in a called function": (
+        "tl.store(out, inner())",
+        "import settings\n@triton.jit\ndef inner():\n    return settings.VALUE\n",
+        CONSTANT,
+    ),
+}
+
+
+@pytest.mark.parametrize("where", OUTSIDE_THE_KEY)
+def test_edit_that_is_not_in_tritons_key(compiler: Compiler, tmp_path: Path, where: str) -> None:
+    """Triton's disk cache would serve the old artifact: its key has the value in none of these."""
+    body, head, settings = OUTSIDE_THE_KEY[where]
+    path = write(tmp_path, "k.py", kernel(body, head=head))
+    write(tmp_path, "settings.py", settings.format(1111))
+    old = compiler.open(path, "k")
+    first = compiler.compile(old, [ptr("i32")]).ok()
+    write(tmp_path, "settings.py", settings.format(2222))
     new = compiler.open(path, "k")
-    assert new != old
+    second = compiler.compile(new, [ptr("i32")]).ok()
+    assert first["hash"] == second["hash"], "in the key by now: take another example"
+    assert "1111" in first.sections["ttir"].decode() and "2222" in second.sections["ttir"].decode()
+    assert first.sections["cubin"] != second.sections["cubin"]
+    again = compiler.compile(old, [ptr("i32")]).ok()
+    assert again.sections["cubin"] == first.sections["cubin"]
+
+
+def test_renamed_symbol_is_not_in_tritons_key(compiler: Compiler, tmp_path: Path) -> None:
+    for symbol in ("first_name", "other_name"):
+        source = kernel("tl.store(out, 86420)").replace("@triton.jit", f"@triton.jit(repr=lambda _: '{symbol}')")
+        function = compiler.open(write(tmp_path, "k.py", source), "k")
+        assert compiler.compile(function, [ptr("i32")]).ok()["name"] == symbol
+
+
+def test_artifacts_of_others_are_checked_once(compiler: Compiler, tmp_path: Path, monkeypatch) -> None:
+    from triton.compiler import ASTSource
+
+    calls = []
+    make_ir = ASTSource.make_ir
+    monkeypatch.setattr(ASTSource, "make_ir", lambda *args, **named: (calls.append(1), make_ir(*args, **named))[1])
+    one, two = (write(tmp_path / name, "k.py", kernel("tl.store(out, 97531)")) for name in "ab")
+    assert not compiler.compile(compiler.open(one, "k"), [ptr("i32")]).ok()["cached"]
+    assert len(calls) == 1
+    for expected in (2, 2):  # another file with the same text: same artifact, checked by the front end alone
+        assert compiler.compile(compiler.open(two, "k"), [ptr("i32")]).ok()["cached"]
+        assert len(calls) == expected
+    assert compiler.compile(compiler.open(one, "k"), [ptr("i32")]).ok()["cached"]
+    assert len(calls) == 2
 
 
 def test_touching_changes_the_stamp_only(compiler: Compiler, tmp_path: Path) -> None:
