@@ -276,8 +276,8 @@ static tj_status fly(const tj_want *want, tj_flight *flight, tj_kernel **out_ker
   tj_kernel *kernel = NULL;
   tj_module *module = NULL;
   tj_status status = compile(want, &kernel);
-  if (status != TJ_OK) {
-    kernel = is_lasting(status) ? failed_kernel(want, status) : NULL;
+  if (kernel == NULL) {
+    if (is_lasting(status)) kernel = failed_kernel(want, status);
   } else if (want->load) {
     status = load(want, kernel, &module);
     if (status != TJ_OK) keep_load_failure(kernel, status);
@@ -324,7 +324,7 @@ tj_status tj_want_get(const tj_want *want, tj_kernel **out_kernel, tj_module **o
   if (want->missed) count(&want->function->stats.misses, 1);
   tj_kernel *kernel = tj_table_find(&want->function->table, want->key, want->key_size, want->hash);
   tj_status status = kernel ? TJ_OK : find_or_compile(want, &kernel);
-  if (status == TJ_OK && kernel->status != TJ_OK)
+  if (status == TJ_OK && kernel && kernel->status != TJ_OK)
     status = tj_fail(kernel->status, "%s", kernel->message);
   if (status == TJ_OK && want->load) {
     tj_module *module = tj_module_find(kernel, want->device, want->context);

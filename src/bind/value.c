@@ -107,7 +107,8 @@ static tj_status read_tuple(const cJSON *list, tj_arg *out_arg, bool *out_opaque
   cJSON_ArrayForEach(item, list) {
     tj_status status = read_value(item, &items[tuple.aux], out_opaque, depth + 1);
     if (status != TJ_OK || *out_opaque) {
-      tj_value_free(&tuple);
+      while (tuple.aux > 0) tj_value_free(&items[--tuple.aux]);
+      free(items);
       return status;
     }
     tuple.aux++;

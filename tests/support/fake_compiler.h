@@ -81,6 +81,6 @@ typedef struct fake_callbacks {
   /* ...or its bytes (realloc'able). */
   void (*bytes)(void *user, const char *op, uint8_t **bytes, size_t *size);
 } fake_callbacks;
-void fake_set_callbacks(const fake_callbacks *callbacks); /* copied; NULL: none */
+void fake_set_callbacks(const fake_callbacks *wanted); /* copied; NULL: none */
 
 #endif /* TJ_FAKE_COMPILER_H */

@@ -26,6 +26,6 @@ void watch_fail_allocation(int64_t n);
 int64_t watch_allocations(void);
 
 /* While paused nothing is counted, and nothing fails: for the test's own work. */
-void watch_pause(bool paused);
+void watch_pause(bool now);
 
 #endif /* TJ_TEST_WATCH_H */

@@ -155,8 +155,7 @@ static tj_arg argument_of(const cJSON *value, tj_arg *items) {
   uint32_t n = 0;
   const cJSON *inner;
   cJSON_ArrayForEach(inner, item) {
-    items[n] = argument_of(inner, NULL);
-    n++;
+    if (items) items[n++] = argument_of(inner, NULL);
   }
   return tj_tuple(items, n);
 }

@@ -42,7 +42,8 @@ static void test_every_dtype_R010_R011(void **state) {
   (void)state;
   tj_function *fn = open_function("plain");
   tj_kernel *seen[TJ_VOID + 1] = {0};
-  for (tj_dtype dtype = 1; dtype <= TJ_VOID; dtype++) {
+  for (int number = 1; number <= TJ_VOID; number++) {
+    tj_dtype dtype = (tj_dtype)number;
     char types[24], variant[32];
     (void)snprintf(types, sizeof types, "*%s", tj_dtype_name(dtype));
     (void)snprintf(variant, sizeof variant, "x=%s:16", types);

@@ -150,7 +150,7 @@ static void test_large(void **state) {
     assert_int_equal(size, 8 + (4 * n + 7) / 8 * 8 + 8);
     for (uint32_t i = 0; i < n && 12 + 4 * i <= TJ_NULL_PARAMS_MAX; i++) {
       int32_t value;
-      memcpy(&value, params + 8 + 4 * i, 4);
+      memcpy(&value, params + 8 + (size_t)4 * i, 4);
       assert_int_equal(value, i + 2);
     }
     tj_kernel *kernel = prepare_kernel(constexpr, ARGS(tj_tuple(items, n)));
@@ -174,7 +174,7 @@ static void test_large_nested(void **state) {
       assert_int_equal(packed(fn, ARGS(tj_tuple(rows, n)), params), 8 * width * n);
       for (uint32_t i = 0; i < width * n && 8 * i + 8 <= TJ_NULL_PARAMS_MAX; i++) {
         int64_t value;
-        memcpy(&value, params + 8 * i, 8);
+        memcpy(&value, params + (size_t)8 * i, 8);
         assert_int_equal(value, i % width + 2);
       }
     }

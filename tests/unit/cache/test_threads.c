@@ -130,11 +130,8 @@ static void look_before_load(void *user, const tj_event *event) {
   if (event->status != TJ_OK) return;
   int prepared = 1;
   tj_launch launch = TJ_LAUNCH_INIT;
-  int64_t number = 0;
-  if (sscanf(event->variant, "n=i32 B=%ld", &number) != 1) {
-    atomic_fetch_add(&failed, 1);
-    return;
-  }
+  const char *text = strstr(event->variant, " B=");
+  int64_t number = text ? strtoll(text + 3, NULL, 10) : -1;
   tj_arg args[] = {{.kind = TJ_INT, .v.i = 5}, {.kind = TJ_INT, .v.i = number}};
   if (tj_function_is_prepared(event->function, &launch, args, 2, &prepared) != TJ_OK || prepared)
     atomic_fetch_add(&failed, 1);

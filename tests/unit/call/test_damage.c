@@ -62,14 +62,14 @@ static void apply(void *user, const char *op, cJSON *reply) {
   cJSON *at = reply;
   char *rest = path, *part = strsep(&rest, ".");
   for (; rest; part = strsep(&rest, "."))
-    at = cJSON_IsArray(at) ? cJSON_GetArrayItem(at, atoi(part))
+    at = cJSON_IsArray(at) ? cJSON_GetArrayItem(at, (int)strtol(part, NULL, 10))
                            : cJSON_GetObjectItemCaseSensitive(at, part);
   assert_non_null(at);
   cJSON *value = e->value ? cJSON_Parse(e->value) : NULL;
   assert_true(value != NULL || e->value == NULL);
   if (cJSON_IsArray(at)) {
-    cJSON_DeleteItemFromArray(at, atoi(part));
-    if (value) cJSON_InsertItemInArray(at, atoi(part), value);
+    cJSON_DeleteItemFromArray(at, (int)strtol(part, NULL, 10));
+    if (value) cJSON_InsertItemInArray(at, (int)strtol(part, NULL, 10), value);
   } else {
     cJSON_DeleteItemFromObjectCaseSensitive(at, part);
     if (value) cJSON_AddItemToObject(at, part, value);
