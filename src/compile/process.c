@@ -15,8 +15,6 @@
 
 #define HIGH_FD 100 /* above what hosts look at; still below a small RLIMIT_NOFILE */
 
-extern char **environ;
-
 /* Closes what the child would inherit because the host opened it without O_CLOEXEC. */
 static int add_close_others(posix_spawn_file_actions_t *actions) {
   typedef int close_from_fn(posix_spawn_file_actions_t *, int);

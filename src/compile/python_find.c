@@ -327,26 +327,34 @@ static tj_status ask(const char *path, tj_python_info *info) {
   return status;
 }
 
+/* Asks, and keeps the answer in `known`. */
+static tj_status find(const char *wanted, _Atomic(const tj_python_info *) *known,
+                      const tj_python_info **out_info) {
+  char *path = NULL;
+  tj_status status = choose(wanted, &path);
+  if (status != TJ_OK) return status;
+  tj_python_info *fresh = calloc(1, sizeof *fresh);
+  if (fresh == NULL) {
+    free(path);
+    return tj_fail_memory();
+  }
+  status = ask(path, fresh);
+  free(path);
+  const tj_python_info *other = NULL; /* another thread may have asked as well, and be faster */
+  if (status == TJ_OK && atomic_compare_exchange_strong(known, &other, fresh)) {
+    tj_log(TJ_LOG_INFO, "Python %s at %s, %s", fresh->version_text, fresh->executable,
+           fresh->has_triton ? "with triton" : "without triton");
+    *out_info = fresh;
+    return TJ_OK;
+  }
+  free(fresh->memory);
+  free(fresh);
+  *out_info = other;
+  return status;
+}
+
 tj_status tj_python_find(const char *wanted, const tj_python_info **out_info) {
   static _Atomic(const tj_python_info *) known; /* `wanted` does not change: see settings.h */
-  const tj_python_info *info = atomic_load(&known);
-  if (info == NULL) {
-    char *path = NULL;
-    tj_status status = choose(wanted, &path);
-    if (status != TJ_OK) return status;
-    tj_python_info *fresh = calloc(1, sizeof *fresh);
-    status = fresh ? ask(path, fresh) : tj_fail_memory();
-    free(path);
-    if (status == TJ_OK && atomic_compare_exchange_strong(&known, &info, fresh)) {
-      info = fresh;
-      tj_log(TJ_LOG_INFO, "Python %s at %s, %s", info->version_text, info->executable,
-             info->has_triton ? "with triton" : "without triton");
-    } else { /* it failed, or another thread has asked as well and was faster */
-      if (fresh) free(fresh->memory);
-      free(fresh);
-    }
-    if (status != TJ_OK) return status;
-  }
-  *out_info = info;
-  return TJ_OK;
+  *out_info = atomic_load(&known);
+  return *out_info ? TJ_OK : find(wanted, &known, out_info);
 }

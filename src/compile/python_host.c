@@ -67,11 +67,16 @@ static int note_libpython(struct dl_phdr_info *info, size_t size, void *data) {
 /* What the process has of Python. */
 typedef struct inventory {
   bool running;
-  bool usable;         /* running, and `python` is filled */
-  bool idle;           /* a libpython is loaded that nobody has started */
-  char idle_file[512]; /* its path; "": part of the program itself */
+  bool usable;                    /* running, and `python` is filled */
+  bool idle;                      /* a libpython is loaded that nobody has started */
+  char idle_file[TJ_PYTHON_FILE]; /* its path; "": part of the program itself */
   tj_python python;
 } inventory;
+
+static void copy_path(char out[TJ_PYTHON_FILE], const char *path) {
+  size_t size = strlen(path) + 1;
+  if (size <= TJ_PYTHON_FILE) memcpy(out, path, size);
+}
 
 static void look_at_library(char *path, inventory *out) {
   void *handle = out->running ? NULL : dlopen(path, RTLD_NOW | RTLD_NOLOAD);
@@ -80,12 +85,12 @@ static void look_at_library(char *path, inventory *out) {
   if (state > 0) {
     out->running = true;
     out->usable = resolve(handle, &out->python);
-    out->python.file = out->usable ? strdup(path) : NULL;
+    copy_path(out->python.file, path);
     return; /* the handle is kept: the host must not unload what we use */
   }
   if (state == 0) {
     out->idle = true;
-    if (strlen(path) < sizeof out->idle_file) strcpy(out->idle_file, path);
+    copy_path(out->idle_file, path);
   }
   dlclose(handle);
 }
@@ -252,7 +257,7 @@ static tj_status adopt(const tj_settings *settings, tj_python *python, bool *out
                      digits, version, info->executable, info->version_text);
   }
   /* Extension modules find Python's symbols only in the global scope. */
-  if (python->file && !dlopen(python->file, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
+  if (*python->file && !dlopen(python->file, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
     return tj_fail(TJ_E_NOT_SUPPORTED, "the libpython in this process cannot be made visible: %s",
                    dlerror());
   *out_elsewhere = false;

@@ -13,6 +13,8 @@
 
 #include "compile/settings.h"
 
+#define TJ_PYTHON_FILE 1024
+
 typedef struct tj_python {
 #define FIELD(result, name, arguments) result(*name) arguments;
 #define REQUIRED FIELD
@@ -21,10 +23,10 @@ typedef struct tj_python {
 #undef FIELD
 #undef REQUIRED
 #undef OPTIONAL
-  int *Py_UTF8Mode; /* a variable, until 3.14 */
-  int version;      /* TJ_PYTHON_VERSION */
-  bool ours;        /* started by this library */
-  const char *file; /* libpython's path, or NULL: its symbols are visible to all */
+  int *Py_UTF8Mode;          /* a variable, until 3.14 */
+  int version;               /* TJ_PYTHON_VERSION */
+  bool ours;                 /* started by this library */
+  char file[TJ_PYTHON_FILE]; /* libpython's path, or "": its symbols are visible to all */
 } tj_python;
 
 /*

@@ -13,8 +13,6 @@
 #include <xmmintrin.h>
 #endif
 
-extern char **environ;
-
 static void note_descriptors(snapshot *out) {
   size_t used = 0;
   for (int fd = 0; fd < 1024; fd++) {

@@ -102,7 +102,8 @@ def run(number):
         compile(64 << number // 4)
     else:
         function = held.function("{KERNELS}/add.py", "add", backend="null")
-        function.prepare(pointer, pointer, pointer, spec("i32", True), 64 << number // 4, target=ctypes.pointer(NULL_TARGET))
+        args = pointer, pointer, pointer, spec("i32", True), 64 << number // 4
+        function.prepare(*args, target=ctypes.pointer(NULL_TARGET))
 
 in_threads(12, run)
 assert tj.stats().compiles == 3, tj.stats().compiles
@@ -119,7 +120,8 @@ def state():
     return (
         list(sys.path), list(sys.argv), dict(os.environ), os.getcwd(), sys.stdout, sys.stderr, warnings.showwarning,
         list(warnings.filters), [signal.getsignal(number) for number in signal.valid_signals()],
-        sys.getrecursionlimit(), sys.excepthook, sys.displayhook, threading.active_count(), sorted(os.listdir("/proc/self/fd")),
+        sys.getrecursionlimit(), sys.excepthook, sys.displayhook, threading.active_count(),
+        sorted(os.listdir("/proc/self/fd")),
     )
 import triton  # what importing it changes is its own doing
 before = state()
@@ -277,7 +279,7 @@ import calling_package
 def test_calls_at_the_end_of_the_interpreter(host: Child) -> None:
     """In an exit function everything works; threads that Python abandons do no harm."""
     out = host(
-        """
+        f"""
 import atexit
 compile(128)
 @atexit.register
@@ -285,11 +287,9 @@ def at_exit():
     compile(256)
     print("compiled")
 def forever():
-    number = 0
     while True:
-        tj.function("%s/add.py", "add", backend="null")
+        tj.function("{KERNELS}/add.py", "add", backend="null")
 threading.Thread(target=forever, daemon=True).start()
 """
-        % KERNELS
     )
     assert out == "compiled\n"

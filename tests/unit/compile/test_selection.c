@@ -99,7 +99,9 @@ static void environment_says_nonsense(void) {
 
 static tj_status answer_nothing(const void *request, size_t size, void **out_reply,
                                 size_t *out_size) {
-  (void)request, (void)size, (void)out_reply, (void)out_size;
+  (void)request, (void)size;
+  *out_reply = NULL;
+  *out_size = 0;
   return tj_fail(TJ_E_FROZEN, "nothing");
 }
 
@@ -121,12 +123,23 @@ static void scripts_not_where_they_should_be(void) {
   CHECK_CONTAINS(tj_last_error(), "TRITON_JIT_SCRIPTS");
 }
 
-static void scripts_nowhere(void) { /* this program lies in no installation */
+/* Run by a copy of this program, which lies in no installation. */
+static int outside_of_installation(void) {
   CHECK(unsetenv("TRITON_JIT_SCRIPTS") == 0);
-  tj_status status = ask_status(ECHO);
-  CHECK(status == TJ_E_NO_SCRIPTS);
-  CHECK_CONTAINS(tj_last_error(), "/../share/triton_jit/scripts/standalone_compile.py");
-  CHECK_CONTAINS(tj_last_error(), "/../../share/triton_jit/scripts/standalone_compile.py");
+  CHECK(ask_status(ECHO) == TJ_E_NO_SCRIPTS);
+  CHECK_CONTAINS(tj_last_error(), "/a/b/../share/triton_jit/scripts/standalone_compile.py");
+  CHECK_CONTAINS(tj_last_error(), "/a/b/../../share/triton_jit/scripts/standalone_compile.py");
+  return 17;
+}
+
+static void scripts_nowhere(void) {
+  char own[4096];
+  ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+  CHECK(n > 0);
+  own[n] = 0;
+  CHECK(setenv("OWN", own, 1) == 0);
+  shell(
+      "mkdir -p $FOLDER/a/b; cp \"$OWN\" $FOLDER/a/b/copy; $FOLDER/a/b/copy outside; [ $? = 17 ]");
 }
 
 static void scripts_that_do_not_load(void) {
@@ -272,9 +285,10 @@ static void library_is_another(void) { /* some library, but no Python */
 static void shim(void) {
   make_program("python3",
                "#!/bin/sh\necho a word from the shim\nPATH=$REAL_PATH exec python3 \"$@\"\n");
-  CHECK(setenv("REAL_PATH", getenv("PATH"), 1) == 0);
+  const char *real = getenv("PATH");
+  CHECK(real && setenv("REAL_PATH", real, 1) == 0);
   char path[8192];
-  snprintf(path, sizeof path, "%s:%s", folder, getenv("PATH"));
+  snprintf(path, sizeof path, "%s:%s", folder, real);
   CHECK(setenv("PATH", path, 1) == 0);
   use_stand_in(TJ_COMPILER_WORKER);
   tj_message reply;
@@ -472,11 +486,12 @@ static void suspend_without_python(void) {
 
 SCENARIOS(SCENARIO_TEST)
 
-int main(void) {
+int main(int count, char **arguments) {
   /* What the person who runs this has set up does not matter here. */
   static const char *const variables[] = {"TRITON_JIT_COMPILER", "TRITON_JIT_PYTHON", "VIRTUAL_ENV",
                                           "PYTHONHOME"};
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
+  if (count > 1 && strcmp(arguments[1], "outside") == 0) return outside_of_installation();
   if (mkdtemp(folder) == NULL) return 1;
   const struct CMUnitTest tests[] = {SCENARIOS(SCENARIO_ENTRY)};
   int failed = cmocka_run_group_tests_name("unit.compile.selection", tests, NULL, NULL);

@@ -9,7 +9,7 @@ import triton.language as tl
 
 print("printed to stdout")
 print("printed to stderr", file=sys.stderr)
-warnings.warn("warned")
+warnings.warn("warned", stacklevel=1)
 
 
 @triton.jit
