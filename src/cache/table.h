@@ -50,7 +50,7 @@ tj_status tj_table_reserve(tj_table *table, size_t more);
    TJ_LOCK_FLIGHTS. */
 void tj_table_add(tj_table *table, tj_kernel *kernel);
 
-/* Calls `visit` for each variant; under TJ_LOCK_FLIGHTS. */
+/* Calls `visit` for each variant that was there when it began. Takes no lock. */
 void tj_table_each(const tj_table *table, void (*visit)(tj_kernel *kernel, void *user), void *user);
 
 #endif /* TJ_CACHE_TABLE_H */
