@@ -62,14 +62,6 @@ function(tj_add_integration_test name)
   tj_register_test_with_triton(${name} ${target} integration)
 endfunction()
 
-# tj_add_conformance_test(<name> <source>...): the suite that every backend passes; also the library as users have it.
-function(tj_add_conformance_test name)
-  string(REPLACE "." "_" target ${name})
-  add_executable(${target} ${ARGN})
-  target_link_libraries(${target} PRIVATE triton_jit::triton_jit tj_flags tj_cmocka Threads::Threads m ${CMAKE_DL_LIBS})
-  tj_register_test_with_triton(${name} ${target} conformance)
-endfunction()
-
 # tj_add_benchmark(<name> <source>...): a program that measures, and with --smoke only shows that it runs. Sees internals.
 function(tj_add_benchmark name)
   string(REPLACE "." "_" target ${name})

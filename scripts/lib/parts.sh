@@ -15,7 +15,6 @@ compile-py    default  the compile side in Python, Triton 3.6 and 3.9
 cpu-py        default  the CPU code generator, Triton 3.6 and 3.9
 parity        default  the same variants as Triton, by generated calls, Triton 3.6 and 3.9
 integration   default  the whole library, Triton 3.6 and 3.9
-conformance   default  the suite that every backend passes
 asan          default  address and undefined-behaviour sanitizers
 tsan          default  thread sanitizer
 tidy          default  clang-tidy
@@ -79,14 +78,10 @@ run_pytest() {
   count_file "$file" $? "$version: "
 }
 
-# run_pytest_both <path>: with both Triton versions; a folder that does not exist is a skip.
+# run_pytest_both <path>: with both Triton versions.
 run_pytest_both() {
-  if [ -d "$1" ]; then
-    run_pytest t36 "$1"
-    run_pytest t39 "$1"
-  else
-    skip "there is no $1"
-  fi
+  run_pytest t36 "$1"
+  run_pytest t39 "$1"
 }
 
 # built <preset>: builds it if needed. A part that needs a build works on its own; a failed one fails the part.
@@ -130,28 +125,14 @@ part_compile_py() { run_pytest_both tests/compile; }
 part_cpu_py() { run_pytest_both tests/cpu; }
 part_parity() { built release && run_pytest_both tests/parity; }
 
-# A folder of C tests that is not there yet is a skip; one that is there must have tests that run.
-ctest_folder() {
-  if [ -d "tests/$1" ]; then
-    built release && run_ctest release "$1"
-  else
-    skip "there is no tests/$1"
-  fi
-}
-
 part_integration() {
-  ctest_folder integration
-  if compgen -G 'tests/integration/test_*.py' >/dev/null; then
-    run_pytest_both tests/integration
-  fi
+  built release && run_ctest release integration && run_pytest_both tests/integration
 }
-
-part_conformance() { ctest_folder conformance; }
 
 # Older sanitizers cannot map their shadow memory where the kernel randomises addresses widely.
 sanitized() {
   ! setarch -R true 2>/dev/null || TJ_CTEST_WRAPPER=(setarch -R)
-  built "$1" && run_ctest "$1" 'unit|conformance|integration|parity'
+  built "$1" && run_ctest "$1" 'unit|integration|parity'
 }
 part_asan() { sanitized asan; }
 part_tsan() { sanitized tsan; }
@@ -186,9 +167,5 @@ for entry in json.load(open("build/clang/compile_commands.json")):
 }
 
 part_bench_smoke() {
-  if [ -d tests/bench ]; then
-    built release && run_ctest release bench
-  else
-    skip "there is no tests/bench"
-  fi
+  built release && run_ctest release bench
 }
