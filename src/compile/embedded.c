@@ -12,6 +12,7 @@
 #include "compile/embedded.h"
 #include "compile/guest.h"
 #include "compile/python_host.h"
+#include "compile/roomy.h"
 #include "compile/scripts_find.h"
 
 /*
@@ -134,7 +135,7 @@ static tj_status load_script(const char *script) {
 }
 
 /* Under `starting`. */
-static tj_status start(bool *out_elsewhere) {
+static tj_status start(void *out_elsewhere) {
   const tj_settings *settings;
   char *script = NULL;
   tj_status status = tj_settings_get(&settings);
@@ -156,7 +157,7 @@ tj_status tj_embedded_start(bool *out_elsewhere) {
     if (!atomic_load_explicit(&started, memory_order_relaxed)) {
       tj_guest guest;
       tj_guest_enter(&guest);
-      status = start(out_elsewhere);
+      status = tj_roomy_call(start, out_elsewhere);
       tj_guest_leave(&guest, python && python->ours);
     }
     pthread_mutex_unlock(&starting);
@@ -186,14 +187,21 @@ static tj_status take_reply(void *result, void **out_reply, size_t *out_size) {
                  text ? text : "(its text cannot be shown)");
 }
 
-static tj_status ask(const void *request, size_t size, void **out_reply, size_t *out_size) {
-  if (size > PTRDIFF_MAX) return tj_fail_memory();
-  void *bytes = python->PyBytes_FromStringAndSize(request, (ptrdiff_t)size);
+typedef struct exchange {
+  const void *request;
+  size_t size;
+  void **out_reply;
+  size_t *out_size;
+} exchange;
+
+static tj_status ask_with_gil(const exchange *x) {
+  if (x->size > PTRDIFF_MAX) return tj_fail_memory();
+  void *bytes = python->PyBytes_FromStringAndSize(x->request, (ptrdiff_t)x->size);
   void *result =
       bytes ? python->PyObject_CallFunctionObjArgs(call, bytes, log_function, NULL) : NULL;
   tj_status status;
   if (result) {
-    status = take_reply(result, out_reply, out_size);
+    status = take_reply(result, x->out_reply, x->out_size);
     python->Py_DecRef(result);
   } else { /* the wrapper lets nothing else through */
     python->PyErr_Clear();
@@ -203,15 +211,21 @@ static tj_status ask(const void *request, size_t size, void **out_reply, size_t 
   return status;
 }
 
+static tj_status ask(void *argument) {
+  int gil = python->PyGILState_Ensure();
+  tj_status status = ask_with_gil(argument);
+  python->PyGILState_Release(gil);
+  return status;
+}
+
 static tj_status handle(const void *request, size_t size, void **out_reply, size_t *out_size) {
   bool elsewhere;
   tj_status status = tj_embedded_start(&elsewhere);
   if (status != TJ_OK) return status;
   tj_guest guest;
   tj_guest_enter(&guest);
-  int gil = python->PyGILState_Ensure();
-  status = ask(request, size, out_reply, out_size);
-  python->PyGILState_Release(gil);
+  exchange x = {request, size, out_reply, out_size};
+  status = tj_roomy_call(ask, &x);
   tj_guest_leave(&guest, python->ours);
   return status;
 }

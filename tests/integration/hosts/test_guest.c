@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <ucontext.h>
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
@@ -211,6 +212,43 @@ static void check_threads(uint32_t mode) {
 static void threads_of_embedded(void) { check_threads(TJ_COMPILER_EMBEDDED); }
 static void threads_of_worker(void) { check_threads(TJ_COMPILER_WORKER); }
 
+/* ---- small stacks ---------------------------------------------------------------------- */
+
+static void *compile_on_small_stack(void *unused) {
+  CHECK(compile("add", "no_such_kernel", 1) == TJ_E_KERNEL_NOT_FOUND);
+  CHECK_CONTAINS(tj_last_error(), "no_such_kernel"); /* the record is this thread's */
+  CHECK(compile("add", "add", 64) == TJ_OK);
+  return unused;
+}
+
+static void check_small_stack(uint32_t mode) {
+  use(mode);
+  pthread_attr_t attributes;
+  pthread_t thread;
+  CHECK(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, 64 << 10) == 0);
+  CHECK(pthread_create(&thread, &attributes, compile_on_small_stack, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static void small_stack_embedded(void) { check_small_stack(TJ_COMPILER_EMBEDDED); }
+static void small_stack_worker(void) { check_small_stack(TJ_COMPILER_WORKER); }
+
+static ucontext_t main_context, coroutine_context;
+
+static void coroutine(void) { (void)compile_on_small_stack(NULL); }
+
+static void coroutine_embedded(void) {
+  use(TJ_COMPILER_EMBEDDED);
+  static char stack[64 << 10];
+  CHECK(getcontext(&coroutine_context) == 0);
+  coroutine_context.uc_stack.ss_sp = stack;
+  coroutine_context.uc_stack.ss_size = sizeof stack;
+  coroutine_context.uc_link = &main_context;
+  makecontext(&coroutine_context, coroutine, 0);
+  CHECK(swapcontext(&main_context, &coroutine_context) == 0);
+}
+
 /* ---- the end of the process ------------------------------------------------------------ */
 
 static void *exit_here(void *unused) {
@@ -258,6 +296,9 @@ static void ends_of_worker(void) { check_ends(TJ_COMPILER_WORKER); }
   X(children_of_worker)          \
   X(threads_of_embedded)         \
   X(threads_of_worker)           \
+  X(small_stack_embedded)        \
+  X(small_stack_worker)          \
+  X(coroutine_embedded)          \
   X(ends_of_embedded)            \
   X(ends_of_worker)
 

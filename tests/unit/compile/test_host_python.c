@@ -130,6 +130,22 @@ static void *ask_without_gil(void *unused) {
   return unused;
 }
 
+static void small_stacks(void) { /* another thread works then, and needs the GIL */
+  start_python(RTLD_LOCAL);
+  use_stand_in(TJ_COMPILER_AUTO);
+  void *thread = save_thread();
+  pthread_attr_t attributes;
+  pthread_t threads[4];
+  CHECK(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, 256 << 10) == 0);
+  for (int i = 0; i < 4; i++)
+    CHECK(pthread_create(&threads[i], &attributes, i % 2 ? ask_with_gil : ask_without_gil, NULL) ==
+          0);
+  for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  restore_thread(thread);
+  run("pass");
+}
+
 static void many_threads(void) { /* the first use too is by all of them at once */
   start_python(RTLD_LOCAL);
   use_stand_in(TJ_COMPILER_AUTO);
@@ -353,6 +369,7 @@ static void the_same_was_asked_for(void) {
   X(hidden)                                \
   X(first_use_without_gil)                 \
   X(many_threads)                          \
+  X(small_stacks)                          \
   X(suspend)                               \
   X(suspend_while_another_thread_holds_it) \
   X(worker_lets_python_go_on)              \
