@@ -192,6 +192,7 @@ typedef struct exchange {
   size_t size;
   void **out_reply;
   size_t *out_size;
+  pthread_t caller;
 } exchange;
 
 static tj_status ask_with_gil(const exchange *x) {
@@ -211,9 +212,23 @@ static tj_status ask_with_gil(const exchange *x) {
   return status;
 }
 
-static tj_status ask(void *argument) {
+/*
+ * A thread's state, once made, stays for the thread's life. pybind11, in Triton's extension
+ * module and others, remembers the state of the thread that imported it and takes the GIL
+ * with it whenever that thread needs it: a state freed by PyGILState_Release in between is
+ * a deadlock. A thread made for the one request has no later.
+ */
+static int take_gil(pthread_t caller) {
+  bool is_new = python->PyGILState_GetThisThreadState() == NULL;
   int gil = python->PyGILState_Ensure();
-  tj_status status = ask_with_gil(argument);
+  if (is_new && pthread_equal(pthread_self(), caller)) (void)python->PyGILState_Ensure();
+  return gil;
+}
+
+static tj_status ask(void *argument) {
+  const exchange *x = argument;
+  int gil = take_gil(x->caller);
+  tj_status status = ask_with_gil(x);
   python->PyGILState_Release(gil);
   return status;
 }
@@ -224,7 +239,8 @@ static tj_status handle(const void *request, size_t size, void **out_reply, size
   if (status != TJ_OK) return status;
   tj_guest guest;
   tj_guest_enter(&guest);
-  exchange x = {request, size, out_reply, out_size};
+  *out_size = 0;
+  exchange x = {request, size, out_reply, out_size, pthread_self()};
   status = tj_roomy_call(ask, &x);
   tj_guest_leave(&guest, python->ours);
   return status;

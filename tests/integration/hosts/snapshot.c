@@ -31,18 +31,15 @@ static void note_descriptors(snapshot *out) {
   }
 }
 
-static char *join_environment(void) {
-  size_t size = 1;
-  for (char **at = environ; at && *at; at++) size += strlen(*at) + 1;
-  char *text = calloc(1, size);
-  char *end = text;
-  for (char **at = environ; text && at && *at; at++) {
+static void note_environment(snapshot *out) {
+  size_t used = 0;
+  for (char **at = environ; at && *at; at++) {
     size_t n = strlen(*at);
-    memcpy(end, *at, n);
-    end[n] = '\n';
-    end += n + 1;
+    if (used + n + 2 > sizeof out->environment) return;
+    memcpy(out->environment + used, *at, n);
+    out->environment[used + n] = '\n';
+    used += n + 1;
   }
-  return text;
 }
 
 void take_snapshot(snapshot *out) {
@@ -52,7 +49,7 @@ void take_snapshot(snapshot *out) {
   sigaltstack(NULL, &out->signal_stack);
   snprintf(out->locale, sizeof out->locale, "%s", setlocale(LC_ALL, NULL));
   if (getcwd(out->folder, sizeof out->folder) == NULL) out->folder[0] = 0;
-  out->environment = join_environment();
+  note_environment(out);
   out->rounding = fegetround();
 #ifdef __SSE__
   out->mode = _mm_getcsr() & ~(unsigned)_MM_EXCEPT_MASK; /* its flags say what has happened */

@@ -11,7 +11,7 @@ typedef struct snapshot {
   stack_t signal_stack;
   char locale[256];
   char folder[4096];
-  char *environment;
+  char environment[65536];
   int rounding;
   unsigned mode; /* MXCSR where there is one: rounding, flush to zero, denormals are zero */
   unsigned file_mask;
