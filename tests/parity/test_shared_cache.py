@@ -46,7 +46,9 @@ CALLS = [
 
 def files_of(folder: Path) -> dict[Path, int]:
     """All files with the time of their last change."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    # "tj-..." only notes that the entry was found to belong to these sources.
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("tj-"))
+    return {path: path.stat().st_mtime_ns for path in files}
 
 
 def folder_of(hash_: str) -> str:
