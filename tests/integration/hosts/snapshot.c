@@ -64,9 +64,6 @@ static int differ(const char *what, int same) {
   return !same;
 }
 
-/* glibc's own mark on every handler that it has set, SIG_DFL included. */
-#define RESTORER 0x04000000
-
 static int same_signals(const sigset_t *a, const sigset_t *b) {
   for (int i = 1; i < 65; i++)
     if (sigismember(a, i) != sigismember(b, i)) return 0;
@@ -84,15 +81,19 @@ static int differ_text(const char *what, const char *before, const char *after) 
   return 1;
 }
 
+static int same_handler(const struct sigaction *a, const struct sigaction *b) {
+  if (a->sa_handler != b->sa_handler) return 0;
+  /* The rest means nothing without a function, and glibc leaves marks of its own there. */
+  if (a->sa_handler == SIG_DFL || a->sa_handler == SIG_IGN) return 1;
+  return a->sa_flags == b->sa_flags && same_signals(&a->sa_mask, &b->sa_mask);
+}
+
 int compare_snapshots(const snapshot *before, const snapshot *after) {
   int count = 0;
   for (int i = 1; i < 65; i++) {
-    const struct sigaction *a = &before->handlers[i], *b = &after->handlers[i];
     char what[32];
     snprintf(what, sizeof what, "handler of signal %d", i);
-    count += differ(what, a->sa_sigaction == b->sa_sigaction &&
-                              ((a->sa_flags ^ b->sa_flags) & ~RESTORER) == 0 &&
-                              same_signals(&a->sa_mask, &b->sa_mask));
+    count += differ(what, same_handler(&before->handlers[i], &after->handlers[i]));
   }
   count += differ("blocked signals", same_signals(&before->blocked, &after->blocked));
   count +=
