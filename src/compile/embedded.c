@@ -213,15 +213,20 @@ static tj_status ask_with_gil(const exchange *x) {
 }
 
 /*
- * A thread's state, once made, stays for the thread's life. pybind11, in Triton's extension
- * module and others, remembers the state of the thread that imported it and takes the GIL
- * with it whenever that thread needs it: a state freed by PyGILState_Release in between is
- * a deadlock. A thread made for the one request has no later.
+ * A thread's state, once Python was used with it, stays for the thread's life. pybind11, in
+ * Triton's extension module and others, remembers the state of the thread that imported it
+ * and takes the GIL with it whenever that thread needs it: if PyGILState_Release, ours or
+ * the host's, frees the state in between, that is a deadlock. A thread made for the one
+ * request has no later.
  */
 static int take_gil(pthread_t caller) {
-  bool is_new = python->PyGILState_GetThisThreadState() == NULL;
+  static _Thread_local const void *kept;
   int gil = python->PyGILState_Ensure();
-  if (is_new && pthread_equal(pthread_self(), caller)) (void)python->PyGILState_Ensure();
+  const void *state = python->PyGILState_GetThisThreadState();
+  if (state != kept && pthread_equal(pthread_self(), caller)) {
+    (void)python->PyGILState_Ensure(); /* never given back */
+    kept = state;
+  }
   return gil;
 }
 
