@@ -20,11 +20,12 @@ SUPPORT = ROOT / "tests" / "support"
 KERNELS = HERE / "kernels"
 LIBRARY = os.environ.get("TJ_LIBRARY") or str(ROOT / "build" / "release" / "lib" / "libtriton_jit.so")
 
-# A run of its own starts from an empty cache; scripts/test has made one already.
+# What scripts/test sets. A run of its own starts from an empty cache.
 if "TRITON_CACHE_DIR" not in os.environ:
     _cache = tempfile.TemporaryDirectory(prefix="tj-test-cache-")
     os.environ["TRITON_CACHE_DIR"] = _cache.name
 
+os.environ.setdefault("TRITON_JIT_PYTHON", sys.executable)  # for the worker
 sys.path.insert(0, str(SUPPORT))
 
 from triton_jit_ctypes import Function, Library  # noqa: E402

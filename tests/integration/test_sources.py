@@ -70,7 +70,9 @@ def test_a_package_with_relative_imports(tj, write):
     write("package/constants.py", HEAD + "BASE = tl.constexpr(1000)\n")
     write("package/ops/__init__.py", "")
     write("package/ops/helper.py", HEAD + "@triton.jit\ndef twice(x):\n    return 2 * x\n")
-    imports = "from .. import BASE\nfrom ..constants import BASE as AGAIN\nfrom .helper import twice\nfrom . import helper"
+    imports = (
+        "from .. import BASE\nfrom ..constants import BASE as AGAIN\nfrom .helper import twice\nfrom . import helper"
+    )
     path = write("package/ops/kernel.py", storing("twice(n) + helper.twice(n) + BASE + AGAIN", imports=imports,
                                                   parameters="out, n"))  # fmt: skip
     assert result(tj.function(path, "kernel"), 5) == 2020
@@ -81,7 +83,9 @@ def test_a_package_with_relative_imports(tj, write):
 
 def test_R039_one_helper_name_in_two_modules(tj, write):
     write("a_util.py", HEAD + "@triton.jit\ndef f(x):\n    return x + 1\n")
-    write("b_util.py", HEAD + "@triton.jit\ndef f(x):\n    return x * 100\n\n@triton.jit\ndef max(a, b):\n    return 7\n")
+    write(
+        "b_util.py", HEAD + "@triton.jit\ndef f(x):\n    return x * 100\n\n@triton.jit\ndef max(a, b):\n    return 7\n"
+    )
     path = write("both.py", storing("a_util.f(n) + b_util.f(n) + b_util.max(n, n) + tl.maximum(n, 2)",
                                     imports="import a_util\nimport b_util", parameters="out, n"))  # fmt: skip
     assert result(tj.function(path, "kernel"), 5) == 6 + 500 + 7 + 5
@@ -121,7 +125,9 @@ def test_R041_a_file_named_like_a_module(tj, write, name):
 
 def test_R041_nothing_grows_with_the_number_of_functions(tj, write):
     names = [f"k{i}" for i in range(40)]
-    path = write("many.py", HEAD + "".join(f"\n@triton.jit\ndef {name}(out):\n    tl.store(out, 1)\n" for name in names))
+    path = write(
+        "many.py", HEAD + "".join(f"\n@triton.jit\ndef {name}(out):\n    tl.store(out, 1)\n" for name in names)
+    )
     functions = [tj.function(path, name) for name in names]
     before = len(sys.path), len(sys.modules), len(sys.meta_path)
     for name in names * 3:
