@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -30,17 +32,24 @@ static tj_status choose(const tj_compiler **out_compiler) {
   if (status != TJ_OK) return status;
   *out_compiler = &tj_compiler_worker;
   if (settings->mode == TJ_COMPILER_WORKER) return TJ_OK;
+  /* A failure that the worker makes good must leave no trace in the error record. */
+  tj_status status_before = tj_last_status();
+  char *error_before = strdup(tj_last_error());
   bool elsewhere = false;
   status = tj_embedded_start(&elsewhere);
   if (status == TJ_OK) {
     *out_compiler = &tj_compiler_embedded;
+    free(error_before);
     return TJ_OK;
   }
   /* A forked child gets the worker even where its parent asked to embed. */
-  if (!elsewhere || (settings->mode == TJ_COMPILER_EMBEDDED && !tj_python_is_inherited()))
-    return status;
-  log_reason();
-  return TJ_OK;
+  if (elsewhere && (settings->mode != TJ_COMPILER_EMBEDDED || tj_python_is_inherited())) {
+    log_reason();
+    if (error_before) tj_fail_text(status_before, error_before, strlen(error_before));
+    status = TJ_OK;
+  }
+  free(error_before);
+  return status;
 }
 
 tj_status tj_compiler_handle(const void *request, size_t size, void **out_reply, size_t *out_size) {

@@ -29,8 +29,7 @@ extern const tj_compiler tj_compiler_worker;
  * (tj_set_compiler, TRITON_JIT_COMPILER), else embedded, else worker where embedding
  * cannot work. Chosen at the first request, and again in a forked child.
  */
-tj_status tj_compiler_handle(const void *request, size_t size, void **out_reply,
-                             size_t *out_size);
+tj_status tj_compiler_handle(const void *request, size_t size, void **out_reply, size_t *out_size);
 
 /* Puts `compiler` in the place of all others; NULL ends that. For tests. */
 void tj_compiler_replace(const tj_compiler *compiler);

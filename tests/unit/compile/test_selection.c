@@ -258,8 +258,11 @@ static void goes_to_the_worker(const char *program, const char *reason, tj_statu
   }
   CHECK(wait_for(pid) == 17);
   use_stand_in(TJ_COMPILER_AUTO);
+  tj_fail(TJ_E_GRID, "an error of before");
   CHECK(!is_embedded());
   CHECK(!is_embedded());
+  CHECK(tj_last_status() == TJ_E_GRID); /* success leaves the record alone */
+  CHECK(strcmp(tj_last_error(), "an error of before") == 0);
   CHECK_CONTAINS(log_text, "3 kernels are compiled in a worker process: ");
   CHECK_CONTAINS(log_text, reason);
   const char *first = strstr(log_text, "worker process");
