@@ -8,6 +8,7 @@ xdsl reads it without knowing Triton's dialects.
 from __future__ import annotations
 
 import os
+import re
 import struct
 from typing import Any
 
@@ -50,7 +51,8 @@ def _aliases_first(text: str) -> str:
 
     MLIR prints some of them after the module, each alias after those it refers to.
     """
-    aliases, rest = [], []
+    aliases: list[str] = []
+    rest: list[str] = []
     for line in text.splitlines():
         (aliases if line.startswith("#loc") else rest).append(line)
     # An alias in front of the module may refer to one behind it.
@@ -64,17 +66,35 @@ def _aliases_first(text: str) -> str:
         done.add(name)
         for other in _alias_uses(names[name]):
             place(other)
-        ordered.append(names[name])
+        ordered.append(_plain_escapes(names[name]))
 
     for name in names:
         place(name)
     return "\n".join(ordered + rest)
 
 
+_ESCAPES = re.compile(r"\\\\|(?:\\[0-9A-F]{2})+")
+
+
+def _plain_escapes(line: str) -> str:
+    """The line with its hex escapes resolved, which xdsl does not take in a file name.
+
+    MLIR prints quotes and all bytes that are not printable ASCII that way.
+    """
+
+    def plain(match: re.Match[str]) -> str:
+        if match[0] == "\\\\":
+            return match[0]
+        text = bytes.fromhex(match[0].replace("\\", "")).decode("utf-8", "replace")
+        return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+
+    return _ESCAPES.sub(plain, line)
+
+
 def _alias_uses(line: str) -> list[str]:
     """The aliases named on the right-hand side of an alias definition, outside strings."""
     right = line.split("=", 1)[1]
-    parts = right.split('"')[::2]  # what is outside quotes (a file name has no quote in it)
+    parts = right.split('"')[::2]  # what is outside quotes: MLIR escapes those of a file name as \22
     found = []
     for part in parts:
         for piece in part.split("#")[1:]:
@@ -91,7 +111,11 @@ _PARSER: type | None = None
 
 
 def _parser_class() -> type:
-    """xdsl's parser, reading ``dense<0x7F800000>`` as a bit pattern as MLIR does."""
+    """xdsl's parser, reading ``dense<0x7F800000>`` as a bit pattern as MLIR does, and text as UTF-8.
+
+    MLIR prints the bytes of a letter that is not ASCII as hexadecimal escapes. xdsl takes such a
+    literal for bytes, which a file name in a location may not be.
+    """
     global _PARSER
     if _PARSER is not None:
         return _PARSER
@@ -100,6 +124,12 @@ def _parser_class() -> type:
 
     class TtirParser(Parser):
         """See above."""
+
+        def parse_optional_str_literal(self) -> str | None:
+            data = self.parse_optional_bytes_literal()
+            if data is None:
+                return super().parse_optional_str_literal()
+            return data.decode("utf-8", "replace")
 
         def parse_dense_int_or_fp_elements_attr(self, type: Any) -> Any:
             start = self._current_token.span.start
