@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -43,6 +44,7 @@ def compile_function(
         parsed = options.parse(api, backend, jit, given, function.name)
         bound = bind(api, jit, backend, values, decoder)
         _check_globals(function)
+        _check_stored_stages(api, backend, function)
         source = _make_source(api, function, bound)
         body = {
             "v": 1,
@@ -85,6 +87,20 @@ def _check_globals(function: Function) -> None:
                 f"kernel '{function.name}': the global variable '{name}' has changed since the kernel was loaded, "
                 f"from {value!r} to {shown}; pass what varies as a tl.constexpr parameter",
             )
+
+
+def _check_stored_stages(api: TritonApi, backend: Any, function: Function) -> None:
+    """Triton that keeps only the binaries it knows drops those of other backends before it loads them."""
+    if api.knobs is not None:
+        binary_only = api.knobs.compilation.store_binary_only
+    else:
+        binary_only = os.environ.get("TRITON_STORE_BINARY_ONLY", "0").lower() in ("1", "true", "on")
+    if binary_only and backend.binary_ext not in ("cubin", "hsaco"):
+        raise Failure(
+            "E_NOT_SUPPORTED",
+            f"kernel '{function.name}': TRITON_STORE_BINARY_ONLY is set, with which Triton keeps no "
+            f"'{backend.binary_ext}' artifact, the kind that the backend '{backend.target.backend}' makes. Unset it.",
+        )
 
 
 def _make_source(api: TritonApi, function: Function, bound: Bound) -> Any:
