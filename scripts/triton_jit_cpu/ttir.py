@@ -8,7 +8,6 @@ xdsl reads it without knowing Triton's dialects.
 from __future__ import annotations
 
 import os
-import re
 import struct
 from typing import Any
 
@@ -66,29 +65,11 @@ def _aliases_first(text: str) -> str:
         done.add(name)
         for other in _alias_uses(names[name]):
             place(other)
-        ordered.append(_plain_escapes(names[name]))
+        ordered.append(names[name])
 
     for name in names:
         place(name)
     return "\n".join(ordered + rest)
-
-
-_ESCAPES = re.compile(r"\\\\|(?:\\[0-9A-F]{2})+")
-
-
-def _plain_escapes(line: str) -> str:
-    """The line with its hex escapes resolved, which xdsl does not take in a file name.
-
-    MLIR prints quotes and all bytes that are not printable ASCII that way.
-    """
-
-    def plain(match: re.Match[str]) -> str:
-        if match[0] == "\\\\":
-            return match[0]
-        text = bytes.fromhex(match[0].replace("\\", "")).decode("utf-8", "replace")
-        return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-
-    return _ESCAPES.sub(plain, line)
 
 
 def _alias_uses(line: str) -> list[str]:
