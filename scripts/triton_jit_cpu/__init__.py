@@ -7,7 +7,7 @@ process. The artifact is a shared object with the two symbols of cpu_abi.h.
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from .errors import (
     BadTtir,

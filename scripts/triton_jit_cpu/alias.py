@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from .roots import Store
 
 
+# The elements of the result are elements of the operand.
+_SAME_RANGE = ("tt.splat", "tt.expand_dims", "tt.broadcast", "tt.trans", "tt.reshape", "arith.extsi")
+
+
 class AliasCheck:
     """Builds the condition under which a fused loop keeps the meaning."""
 
@@ -80,6 +84,9 @@ class AliasCheck:
 
     def _range(self, value: Value) -> str | None:
         """The C name of a tj_range with the bounds of an integer or pointer tile."""
+        op = value.op
+        if op is not None and op.name in _SAME_RANGE and self._is_lazy(value):
+            return self._range(op.operands[0])
         if value not in self.ranges:
             text = self._range_text(value)
             if text is None:
@@ -89,6 +96,9 @@ class AliasCheck:
                 self.lines.append(f"const tj_range {name} = {text};")
                 self.ranges[value] = name
         return self.ranges[value]
+
+    def _is_lazy(self, value: Value) -> bool:
+        return isinstance(value.type, Tile) and value not in self.func.buffers_of and value not in self.func.shifted
 
     def _range_text(self, value: Value) -> str | None:
         kind = ctype.elem(value.type)
@@ -113,8 +123,6 @@ class AliasCheck:
         if name == "arith.constant":
             bits = op.attrs["value"]
             return f"tj_range_of({ctype.literal(kind, bits.bits[0])})" if bits.splat else None
-        if name in ("tt.splat", "tt.expand_dims", "tt.broadcast", "tt.trans", "tt.reshape", "arith.extsi"):
-            return self._range(op.operands[0])
         if name in ("arith.addi", "arith.subi", "arith.muli", "tt.addptr"):
             a, b = self._range(op.operands[0]), self._range(op.operands[1])
             if a is None or b is None:

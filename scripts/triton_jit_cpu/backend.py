@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Iterable, Optional
+from typing import Any
 
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
@@ -38,10 +39,10 @@ class CpuOptions:
     num_stages: int = 3
     warp_size: int = 1
     cluster_dims: tuple = (1, 1, 1)
-    maxnreg: Optional[int] = None
-    ptx_version: Optional[int] = None
-    ptx_options: Optional[str] = None
-    ir_override: Optional[str] = None
+    maxnreg: int | None = None
+    ptx_version: int | None = None
+    ptx_options: str | None = None
+    ir_override: str | None = None
     enable_fp_fusion: bool = False
     sched4reg: bool = False
     enable_reflect_ftz: bool = False
@@ -53,14 +54,14 @@ class CpuOptions:
     default_dot_input_precision: str = "ieee"
     allowed_dot_input_precisions: tuple = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     max_num_imprecise_acc_default: int = 0
-    extern_libs: Optional[tuple] = None
+    extern_libs: tuple | None = None
     debug: bool = False
     backend_name: str = "cpu"
     sanitize_overflow: bool = True
     arch: str = "native"
     instrumentation_mode: str = ""
     fpsan_homomorphic_casts: bool = False
-    min_shared_mem: Optional[int] = None
+    min_shared_mem: int | None = None
     waves_per_eu: int = 0
     matrix_instr_nonkdim: int = 0
     kpack: int = 1

@@ -48,6 +48,19 @@ def elem(type_: Type) -> Scalar | Ptr:
     return found
 
 
+def scalar(type_: Type) -> Scalar:
+    """The element type of a tile, or the type itself, which is no pointer."""
+    found = elem(type_)
+    if not isinstance(found, Scalar):
+        raise UnsupportedOp(str(type_), "type", "numbers are needed here, not pointers")
+    return found
+
+
+def shape(type_: Type) -> tuple[int, ...]:
+    """The shape of a tile; () for a scalar."""
+    return type_.shape if isinstance(type_, Tile) else ()
+
+
 def is_narrow(type_: Type) -> bool:
     """True if RAW and NUM differ."""
     kind = elem(type_)
@@ -169,8 +182,7 @@ def narrow_value(name: str, bits: int) -> float:
 
 def _float(value: float, bits: int | None = None) -> str:
     if value != value:
-        plain = bits is None or bits == 0x7FC00000
-        return "TJ_NAN" if plain else f"tj_bits_f32({hex(bits)}u)"
+        return "TJ_NAN" if bits is None or bits == 0x7FC00000 else f"tj_bits_f32({hex(bits)}u)"
     if value in (float("inf"), float("-inf")):
         return "TJ_INF" if value > 0 else "(-TJ_INF)"
     text = _short(value, "<f")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import ctype
 from .alias import AliasCheck
+from .bounds import Bounds
 from .ctype import NUM, RAW
 from .errors import BadTtir, UnsupportedOp
 from .ir import Block, Func, Loc, Op, Ptr, Scalar, Tile, Type, Value
@@ -90,6 +91,7 @@ class FuncEmitter:
         self.shifted: dict[Value, Shifted] = {}
         self.buffers: list[Buffer] = []
         self.clock = 0
+        self.bounds = Bounds()
         self.loop_spans: list[tuple[int, int]] = []
         self.group: list[Root] = []
         self.group_ops: list[Op] = []
@@ -422,7 +424,7 @@ class FuncEmitter:
 
     # Operations
 
-    def inline(self, block: Block, args: list[str], types: list[Type], lines: list[str]) -> list[str]:
+    def inline(self, block: Block, args: list[str], lines: list[str]) -> list[str]:
         """Emits a combine region on C values; returns the C values it ends with."""
         outer, self.code = self.code, []
         comment, self.last_comment = self.last_comment, None
@@ -559,7 +561,7 @@ class FuncEmitter:
         ]
         self.block([source, target], lines)
 
-    def adopt(self, init: Value, form: str, op: Op) -> Optional[Buffer]:
+    def adopt(self, init: Value, form: str, op: Op) -> Buffer | None:
         """The storage of a loop's initial value, if nobody else needs that value."""
         buffer = self.buffers_of.get(init)
         if buffer is None or buffer.external or len(init.uses) != 1 or init.block is not op.block:

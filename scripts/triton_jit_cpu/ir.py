@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Other:
         return self.text
 
 
-Type = Union[Scalar, Ptr, Tile, Other]
+Type = Scalar | Ptr | Tile | Other
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 from . import ctype
 from . import ops as _ops  # noqa: F401  (fills the tables)
@@ -43,16 +42,19 @@ class ModuleEmitter:
         self.entry = module.entry
         self.by_name = {f.name: f for f in module.funcs}
         self.ordered = False
-        self.reserved: frozenset[str] = frozenset()
         self.scratch_sizes: dict[str, int] = {}
         self.tables: dict[tuple[str, tuple[int, ...]], str] = {}
         self.table_lines: list[str] = []
         self.kernels: dict[str, list[str]] = {}
-        self.file_names = Names()
         self.c_names: dict[str, str] = {}
         self.buffer_count = 0
+        names = Names()
         for func in module.funcs:
-            self.c_names[func.name] = self.file_names.fresh(_short_name(func.name))
+            # Never a name of the C library: a static function 'memcpy' would take its calls.
+            role = "program" if func is self.entry else "function"
+            self.c_names[func.name] = names.fresh(f"{_short_name(func.name)}_{role}")
+        # What a local variable must not be called: it would hide a function that is used.
+        self.reserved = frozenset(library().owner) | frozenset(self.c_names.values())
 
     # Services for functions
 
@@ -176,7 +178,7 @@ TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {
 
 TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint64_t first, uint64_t last,
                                void *scratch, const tj_cpu_host *host) {{
-  {'const tj_params *const p = params;' if fields else '(void)params;'}
+  {"const tj_params *const p = params;" if fields else "(void)params;"}
   tj_program pg = {{{{0, 0, 0}}, {{grid[0], grid[1], grid[2]}}, host}};
   for (uint64_t id = first; id < last; id++) {{
     const uint64_t row = id / grid[0];
@@ -207,8 +209,7 @@ def _pointer_to(kind: str) -> str:
 
 def _short_name(name: str) -> str:
     """A readable C name from Triton's mangled one."""
-    short = name.split("__", 1)[0].rsplit(".", 1)[-1] if "." in name else name
-    return short + "_kernel" if short in ("main",) else short
+    return name.split("__", 1)[0].rsplit(".", 1)[-1] if "." in name else name
 
 
 def _callees_first(module: Module) -> list[Func]:
@@ -217,7 +218,7 @@ def _callees_first(module: Module) -> list[Func]:
     done: list[Func] = []
     active: set[str] = set()
 
-    def visit(func: Func, via: Optional[Op]) -> None:
+    def visit(func: Func, via: Op | None) -> None:
         if func in done:
             return
         if func.name in active:

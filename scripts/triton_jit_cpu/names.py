@@ -7,6 +7,7 @@ _KEYWORDS = frozenset(
     """auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     bool true false asm typeof linux unix i386 scratch pg main errno stdin stdout stderr NULL lane
+    intptr_t uintptr_t ptrdiff_t wchar_t max_align_t offsetof intmax_t uintmax_t
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
     y0 y1 yn j0 j1 jn gamma signgam exp log sin cos tan sqrt pow""".split()
 )
@@ -25,7 +26,9 @@ class Names:
         base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in hint).strip("_")[:40]
         if not base or base[0].isdigit():
             base = "v" + base
-        if base in _KEYWORDS or base.startswith(("tj_", "TJ_", "INT", "UINT", "vec")):
+        if base in _KEYWORDS or base.startswith(
+            ("tj_", "TJ_", "INT", "UINT", "SIZE_", "PTRDIFF_", "WCHAR_", "WINT_", "SIG_")
+        ):
             base += "_v"
         number = self._next.get(base, 0)
         name = base if number == 0 else f"{base}_{number}"

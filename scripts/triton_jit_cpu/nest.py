@@ -18,7 +18,8 @@ has to be assumed about them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Union
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import ctype
 from .ctype import NUM, RAW
@@ -59,7 +60,7 @@ class Index(NamedTuple):
 
 ZERO = Index()
 Indices = tuple[Index, ...]
-Coefficient = Union[int, str, None]  # number, C expression known outside the inner loop, or not linear
+Coefficient = int | str | None  # number, C expression known outside the inner loop, or not linear
 
 
 def scale(index: Index, factor: int) -> Index:
@@ -309,7 +310,7 @@ class Nest:
         hint = result.name or "v"
         if narrow and not entry.raw:
             if not entry.exact:
-                text = f"tj_f32_to_{ctype.NARROW[ctype.elem(result.type).name][0]}({text})"
+                text = f"tj_f32_to_{ctype.NARROW[ctype.scalar(result.type).name][0]}({text})"
                 raw = self.define(ctype.local(result.type, RAW), hint, text, level)
                 self.remember(result, indices, RAW, raw)
                 return self.convert(raw.text, RAW, form, result, level)
@@ -330,7 +331,7 @@ class Nest:
         """Changes the form of a value of a narrow type."""
         if have == want or not ctype.is_narrow(value.type):
             return Expr(text, level)
-        name = ctype.NARROW[ctype.elem(value.type).name][0]
+        name = ctype.NARROW[ctype.scalar(value.type).name][0]
         call = f"tj_{name}_to_f32({text})" if want == NUM else f"tj_f32_to_{name}({text})"
         return self.define(ctype.local(value.type, want), value.name or "v", call, level)
 
@@ -389,9 +390,9 @@ class Nest:
         if name in ("tt.expand_dims", "tt.broadcast", "tt.trans"):
             return self.coefficient(op.operands[0], move_index(op, indices))
         if name == "tt.reshape":
-            at = self.flat(indices, value.type.shape)
+            at = self.flat(indices, ctype.shape(value.type))
             if at.name is None:
-                split = self._split(at, op.operands[0].type.shape)
+                split = self._split(at, ctype.shape(op.operands[0].type))
                 if split is not None:
                     return self.coefficient(op.operands[0], split)
             return None
@@ -432,6 +433,8 @@ class Nest:
         bits = kind.bits
         if bits == 1:
             return False
+        if self.func.bounds.of(value) is not None:
+            return True
         first = self.eval(value, self.at_zero(indices))
         if isinstance(c, int) and _is_number(first.text):
             last = int(first.text.strip("()")) + c * (self.extent - 1)
@@ -554,12 +557,10 @@ class Nest:
         # Dry run: finds the masks, and with them what the fast version may assume.
         state = self._save()
         self._version(FAST)
-        seen = (self.true, self.masks)
+        seen = list(self.masks)
         self._restore(state)
-        self.true, self.masks = seen
         # The real thing. Conditions are found again, their texts may differ.
-        self.true, self.masks, known = set(), {}, self.true
-        self._requeue(known, seen[1])
+        self._requeue(seen)
         fast = self._version(FAST)
         needs_general = bool(self.conditions or self.limits)
         if self.lanes > 1 and self.limits:
@@ -582,9 +583,8 @@ class Nest:
                 body = lines
         func.write_nest(self, body)
 
-    def _requeue(self, known: set[tuple[Value, Indices]], masks: dict[tuple[Value, Indices], object]) -> None:
+    def _requeue(self, masks: Iterable[tuple[Value, Indices]]) -> None:
         """Re-derives the conditions for all masks before the first element is evaluated."""
-        del known
         self.mode = FAST
         for value, indices in masks:
             leaves, whole = self._leaves(value, indices)
@@ -637,7 +637,13 @@ class Nest:
             lines.append(f"int64_t {at} = {whole};")
         else:
             lines.append(f"int64_t {at} = 0;")
-            lines += [*self._hint(), f"for (; {at} < {limit}; {at}++) {{", f"  const int64_t {var} = {at};", *indent, "}"]
+            lines += [
+                *self._hint(),
+                f"for (; {at} < {limit}; {at}++) {{",
+                f"  const int64_t {var} = {at};",
+                *indent,
+                "}",
+            ]
         end = str(extent)
         if empty is not None:
             wraps = [c for c, empties in self.conditions.items() if not empties]

@@ -104,7 +104,7 @@ class Reduce(Root):
         if len(work) == 1 and len(op.operands) == 1 and work[0].name in _NEUTRAL:
             self.neutral = _NEUTRAL[work[0].name]
         self.any_order = self.neutral is not None or len(work) == 1 or names <= _ORDER_FREE
-        self.types = [ctype.elem(v.type) for v in self.block.args[: len(op.operands)]]
+        self.types = [ctype.scalar(v.type) for v in self.block.args[: len(op.operands)]]
         self.outputs: list[Buffer | None] = []
         self.names: list[str] = []
 
@@ -180,7 +180,7 @@ class Reduce(Root):
             first = f"{nest.vars[loop]} == 0"
         lines: list[str] = []
         old = [self._load(slot, kind, lines, not self.is_inner(nest)) for slot, kind in zip(slots, self.types)]
-        new = self.func.inline(self.block, old + elements, self.types * 2, lines)
+        new = self.func.inline(self.block, old + elements, lines)
         for line in lines:
             nest.emit(nest.n, line)
         for slot, value, element, kind in zip(slots, new, elements, self.types):
@@ -233,7 +233,7 @@ class Reduce(Root):
             inner: list[str] = []
             low = [self._load(f"{n}[lane]", k, inner, False) for n, k in zip(self.names, self.types)]
             high = [self._load(f"{n}[lane + {width}]", k, inner, False) for n, k in zip(self.names, self.types)]
-            new = self.func.inline(self.block, low + high, self.types * 2, inner)
+            new = self.func.inline(self.block, low + high, inner)
             inner += [f"{n}[lane] = {v};" for n, v in zip(self.names, new)]
             lines += [
                 f"for (int64_t {width} = {nest.lanes // 2}; {width} > 0; {width} /= 2) {{",

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 
-_DEFINITION = re.compile(r"^\s*(?:const [A-Za-z_]\w* |[A-Za-z_]\w* \**(?:restrict )?const )(\w+) = [^;{]*(?:\{[^;{}]*\}[^;{}]*)?;$")
+_DEFINITION = re.compile(
+    r"^\s*(?:const [A-Za-z_]\w* |[A-Za-z_]\w* \**(?:restrict )?const )(\w+) = [^;{]*(?:\{[^;{}]*\}[^;{}]*)?;$"
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ASSIGNMENT = re.compile(r"^\s*(\w+) = \w+(?:\[\w+\])?;$")
 _VARIABLE = re.compile(r"^\s*[A-Za-z_]\w* \**(\w+)(?:\[\d+\])?;$")
@@ -61,7 +63,9 @@ def _no_empty_loops(lines: list[str]) -> list[str]:
     for line in lines:
         if line.strip() == "}" and result:
             opener = result[-1].strip()
-            if (opener == "{" or opener.startswith("for (int64_t ") or opener.startswith("for (; at")) and opener.endswith("{"):
+            if (
+                opener == "{" or opener.startswith("for (int64_t ") or opener.startswith("for (; at")
+            ) and opener.endswith("{"):
                 result.pop()
                 if result and result[-1].strip() == "TJ_VECTOR":
                     result.pop()

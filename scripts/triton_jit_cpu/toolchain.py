@@ -11,9 +11,9 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, Optional
 
 from .errors import CompilerFailed, CompilerMissing, ScratchFolder
 
@@ -42,15 +42,21 @@ class Compiler:
     isa: str
 
 
-def find_compiler(asked: Optional[str] = None) -> Compiler:
+def find_compiler(asked: str | None = None) -> Compiler:
     """The compiler to use: the one asked for, TRITON_JIT_CC, CC, cc, gcc, clang."""
-    choices = (("the option cc", asked), ("TRITON_JIT_CC", os.environ.get("TRITON_JIT_CC")), ("CC", os.environ.get("CC")))
+    choices = (
+        ("the option cc", asked),
+        ("TRITON_JIT_CC", os.environ.get("TRITON_JIT_CC")),
+        ("CC", os.environ.get("CC")),
+    )
     for origin, text in choices:
         if text and text.strip():
             command = _command(text)
             found = _resolve(command[0])
             if found is None:
-                raise CompilerMissing(f"{origin} names the C compiler '{text}', which is not an executable on this machine")
+                raise CompilerMissing(
+                    f"{origin} names the C compiler '{text}', which is not an executable on this machine"
+                )
             return _inspect((found, *command[1:]), _stamp(found))
     for name in ("cc", "gcc", "clang"):
         found = _resolve(name)
@@ -89,7 +95,7 @@ def _command(text: str) -> tuple[str, ...]:
         return (text,)
 
 
-def _resolve(name: str) -> Optional[str]:
+def _resolve(name: str) -> str | None:
     return shutil.which(name)
 
 
@@ -118,7 +124,7 @@ def _inspect(command: tuple[str, ...], stamp: tuple[int, int]) -> Compiler:
     return Compiler(command, version, hashlib.sha256((macros + platform.machine()).encode()).hexdigest())
 
 
-def _ask(command: list[str]) -> Optional[str]:
+def _ask(command: list[str]) -> str | None:
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False, env=_environment()
@@ -146,8 +152,11 @@ def compile_shared(c: str, compiler: Compiler, name: str) -> bytes:
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, env=env)
         except OSError as error:
-            raise CompilerMissing(f"the C compiler '{shlex.join(compiler.command)}' could not be run: {error}") from error
-        if done.returncode != 0:
+            raise CompilerMissing(
+                f"the C compiler '{shlex.join(compiler.command)}' could not be run: {error}"
+            ) from error
+        # Where the host ignores SIGCHLD the exit status is lost; a missing file then says it.
+        if done.returncode != 0 or not os.path.isfile(target):
             output = (done.stderr + done.stdout).decode("utf-8", "replace")
             raise CompilerFailed(command, done.returncode, output)
         try:

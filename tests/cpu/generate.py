@@ -47,9 +47,18 @@ def elementwise(
     multiple of the block.
     """
     names = list(inputs)
-    length = len(next(iter(inputs.values())).value if isinstance(next(iter(inputs.values())), As) else next(iter(inputs.values())))
-    lines = ["@triton.jit", f"def kernel({', '.join('p_' + n for n in names)}, {', '.join(f'out{i}' for i in range(len(expressions)))}, n, B: tl.constexpr):",
-             "    offs = tl.program_id(0) * B + tl.arange(0, B)", "    mask = offs < n"]  # fmt: skip
+    length = len(
+        next(iter(inputs.values())).value
+        if isinstance(next(iter(inputs.values())), As)
+        else next(iter(inputs.values()))
+    )
+    outputs = [f"out{i}" for i in range(len(expressions))]
+    lines = [
+        "@triton.jit",
+        f"def kernel({', '.join([*('p_' + n for n in names), *outputs])}, n, B: tl.constexpr):",
+        "    offs = tl.program_id(0) * B + tl.arange(0, B)",
+        "    mask = offs < n",
+    ]
     lines += [f"    {n} = tl.load(p_{n} + offs, mask=mask)" for n in names]
     lines += [f"    tl.store(out{i} + offs, {text}, mask=mask)" for i, (text, _) in enumerate(expressions)]
     kernel = module("\n".join(lines) + "\n").kernel

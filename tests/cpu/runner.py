@@ -10,9 +10,10 @@ import ctypes
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 os.environ.setdefault("TRITON_CACHE_DIR", tempfile.mkdtemp(prefix="tj_cpu_test_cache_"))
 
 import triton  # noqa: E402
+import triton_jit_cpu  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
-
-import triton_jit_cpu  # noqa: E402
 
 triton_jit_cpu.register()
 
@@ -87,7 +87,7 @@ class Program:
         """The generated C."""
         return self.compiled.asm["c"]
 
-    def run(self, grid: Sequence[int], values: Sequence[Any], first: int = 0, last: Optional[int] = None) -> int:
+    def run(self, grid: Sequence[int], values: Sequence[Any], first: int = 0, last: int | None = None) -> int:
         """Runs programs of a grid on the run-time arguments."""
         gx, gy, gz = (*grid, 1, 1)[:3]
         fields = [(f"p{i}", _ctype(t)) for i, t in enumerate(self.types)]
@@ -108,7 +108,9 @@ class Program:
         self.prints.clear()
         self.failures.clear()
         on_print = _PRINT(lambda ctx, text, size: self.prints.append(ctypes.string_at(text, size).decode()))
-        on_fail = _FAIL(lambda ctx, kind, text, size: self.failures.append((kind, ctypes.string_at(text, size).decode())))
+        on_fail = _FAIL(
+            lambda ctx, kind, text, size: self.failures.append((kind, ctypes.string_at(text, size).decode()))
+        )
         host = _Host(None, ctypes.cast(on_print, ctypes.c_void_p), ctypes.cast(on_fail, ctypes.c_void_p))
         sizes = (ctypes.c_uint32 * 3)(gx, gy, gz)
         rc = self.lib.tj_cpu_run_1(
@@ -158,7 +160,7 @@ def compile_kernel(kernel: Any, args: dict[str, Any], **options: Any) -> tuple[P
     return program, values
 
 
-def launch(kernel: Any, grid: Sequence[int], options: Optional[dict[str, Any]] = None, **args: Any) -> Program:
+def launch(kernel: Any, grid: Sequence[int], options: dict[str, Any] | None = None, **args: Any) -> Program:
     """Compiles and runs; fails if the program does."""
     program, values = compile_kernel(kernel, args, **(options or {}))
     rc = program.run(grid, values)

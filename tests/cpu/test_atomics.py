@@ -51,8 +51,11 @@ def test_float_kinds():
         np.testing.assert_array_equal(old[[0, 3]], start[[0, 3]])
     half = np.ones(32, np.float16)
     brain = bf16_bits(np.ones(32, np.float32))
-    run("k = tl.arange(0, 32)\ntl.atomic_add(h + k, k.to(tl.float16))\ntl.atomic_add(b + k, k.to(tl.bfloat16))\n", {},
-        {"h": half, "b": As("*bf16", brain)})  # fmt: skip
+    run(
+        "k = tl.arange(0, 32)\ntl.atomic_add(h + k, k.to(tl.float16))\ntl.atomic_add(b + k, k.to(tl.bfloat16))\n",
+        {},
+        {"h": half, "b": As("*bf16", brain)},
+    )
     np.testing.assert_array_equal(half, 1 + np.arange(32, dtype=np.float16))
     np.testing.assert_array_equal(bf16_value(brain), 1 + np.arange(32, dtype=np.float32))
 
@@ -61,14 +64,18 @@ def test_collisions_and_scalars():
     counts = np.zeros(8, np.int32)
     data = RNG.integers(0, 8, 256).astype(np.int32)
     outs = {"o": np.zeros(3, np.int32), "f": np.zeros(1, np.float32)}
-    run("""
+    run(
+        """
 k = tl.arange(0, 256)
 tl.atomic_add(counts + tl.load(data + k), 1)
 tl.store(o, tl.atomic_add(counts, 5))
 tl.store(o + 1, tl.atomic_cas(counts + 1, -1, 9))
 tl.store(o + 2, tl.atomic_max(counts + 2, 1000))
 tl.atomic_add(f, 2.5)
-""", outs, {"counts": counts, "data": data})  # fmt: skip
+""",
+        outs,
+        {"counts": counts, "data": data},
+    )
     want = np.bincount(data, minlength=8)
     np.testing.assert_array_equal(outs["o"], want[:3])
     assert counts[0] == want[0] + 5 and counts[1] == want[1] and counts[2] == 1000
@@ -86,7 +93,9 @@ def kernel(lock, total, hits, N: tl.constexpr):
     tl.atomic_xchg(lock, 0)
 """
     lock, total, hits = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(4, np.float32)
-    programs = [compile_kernel(module(text).kernel, {"lock": lock, "total": total, "hits": hits, "N": 1}) for _ in range(2)]
+    programs = [
+        compile_kernel(module(text).kernel, {"lock": lock, "total": total, "hits": hits, "N": 1}) for _ in range(2)
+    ]
     threads = [threading.Thread(target=p.run, args=((4000,), v)) for p, v in programs]
     for t in threads:
         t.start()
@@ -99,28 +108,44 @@ def kernel(lock, total, hits, N: tl.constexpr):
 def test_volatile():
     x = np.arange(64, dtype=np.float32)
     outs = {"o": np.zeros(64, np.float32), "s": np.zeros(1, np.float32)}
-    program = run("k = tl.arange(0, 64)\ntl.store(o + k, tl.load(x + k, mask=k < 60, other=5.0, volatile=True) * 2)\ntl.store(s, tl.load(x + 3, volatile=True))\n",
-                  outs, {"x": x})  # fmt: skip
+    program = run(
+        "k = tl.arange(0, 64)\n"
+        "tl.store(o + k, tl.load(x + k, mask=k < 60, other=5.0, volatile=True) * 2)\n"
+        "tl.store(s, tl.load(x + 3, volatile=True))\n",
+        outs,
+        {"x": x},
+    )
     np.testing.assert_array_equal(outs["o"], np.where(np.arange(64) < 60, x, 5) * 2)
     assert outs["s"][0] == 3 and program.info.flags == 1 and "volatile" in program.c
 
 
-@pytest.mark.skipif(not hasattr(tl, "atomic_load"), reason="Triton before 3.9 has no atomic_load, atomic_store and atomic_poll")
+@pytest.mark.skipif(
+    not hasattr(tl, "atomic_load"), reason="Triton before 3.9 has no atomic_load, atomic_store and atomic_poll"
+)
 def test_load_store_poll():
     x = np.arange(32, dtype=np.int32)
     outs = {"o": np.full(32, -1, np.int32), "p": np.zeros(3, np.int32), "f": np.zeros(1, np.float32)}
-    run("""
+    run(
+        """
 k = tl.arange(0, 32)
 tl.atomic_store(o + k, tl.atomic_load(x + k, mask=k < 20), mask=k < 20)
 tl.store(p, tl.atomic_poll(x + 7, 7).to(tl.int32))
 tl.store(p + 1, tl.atomic_poll(x + 7, 8, timeout_ns=1000).to(tl.int32))
 tl.store(p + 2, tl.sum(tl.atomic_poll(x + k, k % 16, timeout_ns=1000).to(tl.int32)))
 tl.atomic_store(f, 2.5)
-""", outs, {"x": x})  # fmt: skip
+""",
+        outs,
+        {"x": x},
+    )
     np.testing.assert_array_equal(outs["o"], np.where(x < 20, x, -1))
     np.testing.assert_array_equal(outs["p"], [1, 0, 16])
     assert outs["f"][0] == 2.5
 
 
 def test_launch_gives_program():
-    assert launch(module("@triton.jit\ndef kernel(x):\n    tl.atomic_or(x, 6)\n").kernel, (1,), x=np.ones(1, np.int32)).info.abi == 1
+    assert (
+        launch(
+            module("@triton.jit\ndef kernel(x):\n    tl.atomic_or(x, 6)\n").kernel, (1,), x=np.ones(1, np.int32)
+        ).info.abi
+        == 1
+    )

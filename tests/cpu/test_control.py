@@ -3,25 +3,29 @@
 
 import numpy as np
 import pytest
+import triton_jit_cpu
 from generate import module
 from runner import As, compile_kernel, launch
 from test_tiles import f32, run
-
-import triton_jit_cpu
 
 RNG = np.random.default_rng(5)
 
 
 def test_program_ids():
     outs = {"o": np.zeros((4, 3, 2, 2), np.int32)}
-    run("""
+    run(
+        """
 x = tl.program_id(0)
 y = tl.program_id(1)
 z = tl.program_id(2)
 at = o + ((z * tl.num_programs(1) + y) * tl.num_programs(0) + x) * 2
 tl.store(at, x + 10 * y + 100 * z)
 tl.store(at + 1, tl.num_programs(2))
-""", outs, {}, grid=(2, 3, 4))  # fmt: skip
+""",
+        outs,
+        {},
+        grid=(2, 3, 4),
+    )
     z, y, x = np.meshgrid(np.arange(4), np.arange(3), np.arange(2), indexing="ij")
     np.testing.assert_array_equal(outs["o"][..., 0], x + 10 * y + 100 * z)
     assert (outs["o"][..., 1] == 4).all()
@@ -80,7 +84,15 @@ def kernel(o, a, b, STEP: tl.constexpr):
     tl.store(o + 1, last)
 """
     kernel = module(text).kernel
-    for low, high, step in ((0, 10, 3), (5, 5, 1), (7, 3, 2), (-5, 5, 4), (2**31 - 10, 2**31 - 1, 4), (10, 0, -3), (3, -3, -1)):
+    for low, high, step in (
+        (0, 10, 3),
+        (5, 5, 1),
+        (7, 3, 2),
+        (-5, 5, 4),
+        (2**31 - 10, 2**31 - 1, 4),
+        (10, 0, -3),
+        (3, -3, -1),
+    ):
         o = np.zeros(2, np.int32)
         launch(kernel, (1,), o=o, a=low, b=high, STEP=step)
         items = list(range(low, high, step))
@@ -186,8 +198,19 @@ def kernel(o, a, b, c, d, e, f, g, h):
 """
     o = np.zeros(8)
     half = int(np.float16(1.5).view(np.uint16))
-    launch(module(text).kernel, (1,), o=o, a=As("i8", -5), b=As("u16", 65535), c=As("i64", -(2**40)), d=As("u1", 1), e=As("fp16", half),
-           f=As("fp64", 0.1), g=As("u64", 2**63), h=As("bf16", 0x4040))  # fmt: skip
+    launch(
+        module(text).kernel,
+        (1,),
+        o=o,
+        a=As("i8", -5),
+        b=As("u16", 65535),
+        c=As("i64", -(2**40)),
+        d=As("u1", 1),
+        e=As("fp16", half),
+        f=As("fp64", 0.1),
+        g=As("u64", 2**63),
+        h=As("bf16", 0x4040),
+    )
     np.testing.assert_array_equal(o, [-5, 65535, -(2.0**40), 1, 1.5, 0.1, 2.0**63, 3.0])
 
 
@@ -205,13 +228,18 @@ def kernel(x, n):
     program = launch(module(text).kernel, (1, 2), x=x, n=-3)
     first = [line for line in program.prints if line.startswith("pid (0, 0, 0)")]
     assert first == [
-        "pid (0, 0, 0) idx (0, 0) v: 1.500000", "pid (0, 0, 0) idx (0, 1) v: -2.000000",
-        "pid (0, 0, 0) idx (1, 0) v: 3.000000", "pid (0, 0, 0) idx (1, 1) v: 4.000000",
+        "pid (0, 0, 0) idx (0, 0) v: 1.500000",
+        "pid (0, 0, 0) idx (0, 1) v: -2.000000",
+        "pid (0, 0, 0) idx (1, 0) v: 3.000000",
+        "pid (0, 0, 0) idx (1, 1) v: 4.000000",
         "pid (0, 0, 0) idx () both: (operand 0) -3",
-        "pid (0, 0, 0) idx (0, 0) both: (operand 1) 1", "pid (0, 0, 0) idx (0, 1) both: (operand 1) -2",
-        "pid (0, 0, 0) idx (1, 0) both: (operand 1) 3", "pid (0, 0, 0) idx (1, 1) both: (operand 1) 4",
-        "pid (0, 0, 0) idx () hex: 0xfffffffd", "pid (0, 0, 0) done 100%",
-    ]  # fmt: skip
+        "pid (0, 0, 0) idx (0, 0) both: (operand 1) 1",
+        "pid (0, 0, 0) idx (0, 1) both: (operand 1) -2",
+        "pid (0, 0, 0) idx (1, 0) both: (operand 1) 3",
+        "pid (0, 0, 0) idx (1, 1) both: (operand 1) 4",
+        "pid (0, 0, 0) idx () hex: 0xfffffffd",
+        "pid (0, 0, 0) done 100%",
+    ]
     assert len(program.prints) == 2 * len(first)
 
 

@@ -12,7 +12,8 @@ RNG = np.random.default_rng(7)
 
 TEXT = """
 @triton.jit
-def kernel(a, b, c, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, ACC: tl.constexpr, TA: tl.constexpr, TB: tl.constexpr):
+def kernel(a, b, c, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, ACC: tl.constexpr,
+           TA: tl.constexpr, TB: tl.constexpr):
     i = tl.arange(0, M)
     j = tl.arange(0, N)
     k = tl.arange(0, K)
@@ -55,7 +56,8 @@ def chained(a, o, N: tl.constexpr):
 
 
 @triton.jit
-def scaled(a, sa, b, sb, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr, PB: tl.constexpr):
+def scaled(a, sa, b, sb, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, FA: tl.constexpr, FB: tl.constexpr,
+           PA: tl.constexpr, PB: tl.constexpr):
     i = tl.arange(0, M)
     j = tl.arange(0, N)
     x = tl.load(a + i[:, None] * (K // PA) + tl.arange(0, K // PA)[None, :])
@@ -95,16 +97,36 @@ def operand(kind, shape):
     return As(FP8[kind][0], v), values[v]
 
 
-CASES = [("f32", (16, 16, 16)), ("f32", (64, 32, 128)), ("f32", (1, 1, 1)), ("f32", (2, 4, 8)), ("f32", (32, 1, 16)), ("f32", (1, 64, 32)),
-         ("f64", (16, 8, 32)), ("f16", (16, 32, 16)), ("bf16", (32, 16, 16)), ("int8", (16, 16, 64)), ("int8", (8, 4, 32)),
-         ("float8e5", (16, 16, 32)), ("float8e4nv", (16, 16, 32)), ("float8e4b8", (16, 16, 32)), ("float8e5b16", (16, 16, 32))]  # fmt: skip
+CASES = [
+    ("f32", (16, 16, 16)),
+    ("f32", (64, 32, 128)),
+    ("f32", (1, 1, 1)),
+    ("f32", (2, 4, 8)),
+    ("f32", (32, 1, 16)),
+    ("f32", (1, 64, 32)),
+    ("f64", (16, 8, 32)),
+    ("f16", (16, 32, 16)),
+    ("bf16", (32, 16, 16)),
+    ("int8", (16, 16, 64)),
+    ("int8", (8, 4, 32)),
+    ("float8e5", (16, 16, 32)),
+    ("float8e4nv", (16, 16, 32)),
+    ("float8e4b8", (16, 16, 32)),
+    ("float8e5b16", (16, 16, 32)),
+]
 
 
 @pytest.mark.parametrize("kind,shape", CASES)
 def test_types_and_shapes(kernels, kind, shape):
     m, n, k = shape
     turned = [(False, False), (True, True)] if kind in ("f32", "f16") and m > 1 else [(False, True)]
-    acc, number = (tl.int32, np.int32) if "int" in kind else (tl.float64, np.float64) if kind == "f64" else (tl.float32, np.float32)
+    acc, number = (
+        (tl.int32, np.int32)
+        if "int" in kind
+        else (tl.float64, np.float64)
+        if kind == "f64"
+        else (tl.float32, np.float32)
+    )
     for ta, tb in turned:
         a, va = operand(kind, (k, m) if ta else (m, k))
         b, vb = operand(kind, (n, k) if tb else (k, n))

@@ -46,13 +46,21 @@ def test_arithmetic(dtype):
         "a - b": wrap([int(x) - int(y) for x, y in zip(a, b)], dtype),
         "a * b": wrap([int(x) * int(y) for x, y in zip(a, b)], dtype),
         "a // b": wrap(trunc_div(a, b), dtype),
-        "a & b": a & b, "a | b": a | b, "a ^ b": a ^ b, "~a": ~a,
-        "tl.maximum(a, b)": np.maximum(a, b), "tl.minimum(a, b)": np.minimum(a, b),
+        "a & b": a & b,
+        "a | b": a | b,
+        "a ^ b": a ^ b,
+        "~a": ~a,
+        "tl.maximum(a, b)": np.maximum(a, b),
+        "tl.minimum(a, b)": np.minimum(a, b),
         "tl.where(a > b, a, b)": np.maximum(a, b),
         "tl.where((a <= b) & (a != 3), a, b)": np.where((a <= b) & (a != 3), a, b),
-        "(a < b).to(tl.int8)": (a < b), "(a <= b).to(tl.int8)": (a <= b), "(a > b).to(tl.int8)": (a > b),
-        "(a >= b).to(tl.int8)": (a >= b), "(a == b).to(tl.int8)": (a == b), "(a != b).to(tl.int8)": (a != b),
-    }  # fmt: skip
+        "(a < b).to(tl.int8)": (a < b),
+        "(a <= b).to(tl.int8)": (a <= b),
+        "(a > b).to(tl.int8)": (a > b),
+        "(a >= b).to(tl.int8)": (a >= b),
+        "(a == b).to(tl.int8)": (a == b),
+        "(a != b).to(tl.int8)": (a != b),
+    }
     rem = wrap(trunc_rem(a, b), dtype)
     wanted["a % b"] = np.where(b == 0, 0, rem).astype(dtype)
     amounts = [int(y) & (2 * bits - 1) for y in b]

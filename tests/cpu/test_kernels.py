@@ -4,8 +4,14 @@
 import numpy as np
 import pytest
 from kernels import (
-    add_kernel, attention_kernel, dropout_kernel, layer_norm_kernel, matmul_kernel, random_kernel, softmax_kernel,
-)  # fmt: skip
+    add_kernel,
+    attention_kernel,
+    dropout_kernel,
+    layer_norm_kernel,
+    matmul_kernel,
+    random_kernel,
+    softmax_kernel,
+)
 from runner import As, bf16_bits, bf16_value, launch
 
 RNG = np.random.default_rng(20)
@@ -56,12 +62,26 @@ def matmul(a, b, c, shape, blocks, transposed_b=False, acc=None, types=None):
         args[name] = As(kind, args[name])
     grid = (-(-M // blocks[0]), -(-N // blocks[1]))
     launch(
-        matmul_kernel, grid, **args, M=M, N=N, K=K, stride_am=K, stride_ak=1, **strides, stride_cm=N,
-        BM=blocks[0], BN=blocks[1], BK=blocks[2], ACC=acc or tl.float32,
-    )  # fmt: skip
+        matmul_kernel,
+        grid,
+        **args,
+        M=M,
+        N=N,
+        K=K,
+        stride_am=K,
+        stride_ak=1,
+        **strides,
+        stride_cm=N,
+        BM=blocks[0],
+        BN=blocks[1],
+        BK=blocks[2],
+        ACC=acc or tl.float32,
+    )
 
 
-@pytest.mark.parametrize("shape,blocks", [((100, 90, 70), (64, 64, 32)), ((5, 3, 7), (16, 16, 16)), ((33, 65, 40), (16, 32, 8))])
+@pytest.mark.parametrize(
+    "shape,blocks", [((100, 90, 70), (64, 64, 32)), ((5, 3, 7), (16, 16, 16)), ((33, 65, 40), (16, 32, 8))]
+)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_matmul_f32(shape, blocks, transposed):
     M, N, K = shape
@@ -109,7 +129,9 @@ def test_matmul_f64():
 def test_layer_norm(n):
     x, w, b = f32(3, n), f32(n), f32(n)
     y, mean, rstd = np.zeros_like(x), np.zeros(3, np.float32), np.zeros(3, np.float32)
-    launch(layer_norm_kernel, (3,), x=x, y=y, w=w, b=b, mean_out=mean, rstd_out=rstd, stride=n, n=n, eps=1e-5, BLOCK=128)
+    launch(
+        layer_norm_kernel, (3,), x=x, y=y, w=w, b=b, mean_out=mean, rstd_out=rstd, stride=n, n=n, eps=1e-5, BLOCK=128
+    )
     centred = x - x.mean(1, keepdims=True)
     want = centred / np.sqrt(x.var(1, keepdims=True) + 1e-5) * w + b
     np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)

@@ -98,9 +98,15 @@ def test_fp8_down(name):
     with np.errstate(over="ignore"):
         half = x.astype(np.float16)
     out, _ = elementwise(
-        [(f"a.to(tl.{name})", kind), (f"a.to(tl.{name}, fp_downcast_rounding='rtz')", kind), (f"b.to(tl.{name})", kind)],
-        block=1024, a=x, b=half,
-    )  # fmt: skip
+        [
+            (f"a.to(tl.{name})", kind),
+            (f"a.to(tl.{name}, fp_downcast_rounding='rtz')", kind),
+            (f"b.to(tl.{name})", kind),
+        ],
+        block=1024,
+        a=x,
+        b=half,
+    )
     for got, source, zero in ((out[0], x, False), (out[1], x, True), (out[2], half, False)):
         nan = np.isnan(source)
         np.testing.assert_array_equal(got[~nan], encode(source, name, zero)[~nan])
@@ -125,8 +131,17 @@ def test_fp8e4b15_down():
 
 def test_f16_and_bf16():
     every = np.arange(65536, dtype=np.uint16)
-    out, _ = elementwise([("a.to(tl.float32)", np.float32), ("a", np.float16), ("b.to(tl.float32)", np.float32), ("b", As("*bf16", np.uint16))],
-                         block=4096, a=every.view(np.float16), b=As("*bf16", every))  # fmt: skip
+    out, _ = elementwise(
+        [
+            ("a.to(tl.float32)", np.float32),
+            ("a", np.float16),
+            ("b.to(tl.float32)", np.float32),
+            ("b", As("*bf16", np.uint16)),
+        ],
+        block=4096,
+        a=every.view(np.float16),
+        b=As("*bf16", every),
+    )
     want = every.view(np.float16).astype(np.float32)
     np.testing.assert_array_equal(out[0], want)
     np.testing.assert_array_equal(out[1].view(np.uint16), every)  # copied bit for bit, NaN payloads too
@@ -137,16 +152,32 @@ def test_f16_and_bf16():
     up = np.nextafter(finite.astype(np.float16), np.float16(np.inf)).astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         mid = (finite + np.where(np.isfinite(up), up, finite)) / 2
-        x = np.concatenate([finite, mid, np.nextafter(mid, np.float32(np.inf)), np.nextafter(mid, np.float32(-np.inf)),
-                            (RNG.standard_normal(20000) * 2.0 ** RNG.integers(-40, 40, 20000)).astype(np.float32),
-                            np.array([65519.99, 65520, 65536, -65520, np.inf, -np.inf, 1e-45, 3.4e38], np.float32)]).astype(np.float32)  # fmt: skip
-        out, _ = elementwise([("a.to(tl.float16)", np.float16), ("a.to(tl.float16, fp_downcast_rounding='rtz')", np.float16),
-                              ("a.to(tl.bfloat16)", As("*bf16", np.uint16)), ("a.to(tl.bfloat16, fp_downcast_rounding='rtz')", As("*bf16", np.uint16))],
-                             block=4096, a=x)  # fmt: skip
+        x = np.concatenate(
+            [
+                finite,
+                mid,
+                np.nextafter(mid, np.float32(np.inf)),
+                np.nextafter(mid, np.float32(-np.inf)),
+                (RNG.standard_normal(20000) * 2.0 ** RNG.integers(-40, 40, 20000)).astype(np.float32),
+                np.array([65519.99, 65520, 65536, -65520, np.inf, -np.inf, 1e-45, 3.4e38], np.float32),
+            ]
+        ).astype(np.float32)
+        out, _ = elementwise(
+            [
+                ("a.to(tl.float16)", np.float16),
+                ("a.to(tl.float16, fp_downcast_rounding='rtz')", np.float16),
+                ("a.to(tl.bfloat16)", As("*bf16", np.uint16)),
+                ("a.to(tl.bfloat16, fp_downcast_rounding='rtz')", As("*bf16", np.uint16)),
+            ],
+            block=4096,
+            a=x,
+        )
         np.testing.assert_array_equal(out[0].view(np.uint16), x.astype(np.float16).view(np.uint16))
         near = x.astype(np.float16)
         away = np.abs(near.astype(np.float64)) > np.abs(x.astype(np.float64))
-        np.testing.assert_array_equal(out[1].view(np.uint16), np.where(away, near.view(np.uint16) - 1, near.view(np.uint16)))
+        np.testing.assert_array_equal(
+            out[1].view(np.uint16), np.where(away, near.view(np.uint16) - 1, near.view(np.uint16))
+        )
         bits = x.view(np.uint32)
         np.testing.assert_array_equal(out[2], ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16))
         np.testing.assert_array_equal(out[3], (bits >> 16).astype(np.uint16))
@@ -156,8 +187,18 @@ def test_f64_rounds_once():
     """double to a narrow type is one rounding, not two."""
     base = np.array([1.0, 1.5, 2.0**-14, 2.0**-20, 1000.0])
     tie = base * (1 + 2.0**-11)
-    x = np.concatenate([tie, tie * (1 + 2.0**-40), tie * (1 - 2.0**-40), base * (1 + 2.0**-8 + 2.0**-45), base, -tie * (1 + 2.0**-50),
-                        RNG.standard_normal(500), [1e300, -1e300, 1e-300, np.inf, 0.0, -0.0]])  # fmt: skip
+    x = np.concatenate(
+        [
+            tie,
+            tie * (1 + 2.0**-40),
+            tie * (1 - 2.0**-40),
+            base * (1 + 2.0**-8 + 2.0**-45),
+            base,
+            -tie * (1 + 2.0**-50),
+            RNG.standard_normal(500),
+            [1e300, -1e300, 1e-300, np.inf, 0.0, -0.0],
+        ]
+    )
     with np.errstate(over="ignore"):
         out, _ = elementwise([("a.to(tl.float16)", np.float16), ("a.to(tl.float32)", np.float32)], a=x)
         np.testing.assert_array_equal(out[0].view(np.uint16), x.astype(np.float16).view(np.uint16))
@@ -167,9 +208,16 @@ def test_f64_rounds_once():
 def test_bit_casts():
     a = RNG.integers(-(2**31), 2**31, 300).astype(np.int32)
     h = RNG.integers(0, 2**16, 300).astype(np.uint16)
-    out, _ = elementwise([("a.to(tl.float32, bitcast=True)", np.float32), ("(h.to(tl.float16, bitcast=True) * 1.0).to(tl.float32)", np.float32),
-                          ("h.to(tl.float16, bitcast=True).to(tl.int16, bitcast=True)", np.int16),
-                          ("(h & 255).to(tl.uint8).to(tl.float8e5, bitcast=True).to(tl.float32)", np.float32)], a=a, h=h)  # fmt: skip
+    out, _ = elementwise(
+        [
+            ("a.to(tl.float32, bitcast=True)", np.float32),
+            ("(h.to(tl.float16, bitcast=True) * 1.0).to(tl.float32)", np.float32),
+            ("h.to(tl.float16, bitcast=True).to(tl.int16, bitcast=True)", np.int16),
+            ("(h & 255).to(tl.uint8).to(tl.float8e5, bitcast=True).to(tl.float32)", np.float32),
+        ],
+        a=a,
+        h=h,
+    )
     np.testing.assert_array_equal(out[0].view(np.int32), a)
     np.testing.assert_array_equal(out[1], h.view(np.float16).astype(np.float32))
     np.testing.assert_array_equal(out[2], h.view(np.int16))

@@ -60,8 +60,12 @@ class Program:
             if rows:
                 options += [f"ROW({r.choice(rows)})", f"COL({r.choice(rows)})"]
             if names:
-                options += [f"T({r.choice(names)})", f"WRAP(DOT(WRAP({r.choice(names)}), {r.choice(names)}))", f"FLAT({r.choice(names)})",
-                            f"CUMSUM({r.choice(names)}, {r.randint(0, 1)})"]  # fmt: skip
+                options += [
+                    f"T({r.choice(names)})",
+                    f"WRAP(DOT(WRAP({r.choice(names)}), {r.choice(names)}))",
+                    f"FLAT({r.choice(names)})",
+                    f"CUMSUM({r.choice(names)}, {r.randint(0, 1)})",
+                ]
             options += [f"WRAP({r.choice(names)} + {self.expression(scope, 'c')})"] if names else []
             return r.choice(options) if options else "ZEROS2()"
         matrices = [n for n in scope if n[0] == "m"]
@@ -274,13 +278,30 @@ def numpy_helpers():
         return (a - np.floor(a / f(LIMIT)) * f(LIMIT)).astype(f)
 
     return {
-        "ZEROS2": lambda: np.zeros((N, N), f), "RANGE": lambda: k.astype(f), "WRAP": wrap, "WRAPC": lambda a: f(wrap(a)),
-        "FLOAT": f, "WHERE": np.where, "SUM": lambda a: f(a.sum()), "MAX": lambda a: a.max(), "MIN": lambda a: a.min(),
-        "SUM1": lambda a, axis: a.sum(axis), "MAX1": lambda a, axis: a.max(axis), "ROW": lambda a: np.tile(a[None, :], (N, 1)),
-        "COL": lambda a: np.tile(a[:, None], (1, N)), "T": lambda a: a.T.copy(), "DOT": lambda a, b: a @ b, "FLAT": lambda a: a * f(2) - a,
-        "FLIP": lambda a: a[::-1].copy(), "CUMSUM": lambda a, axis: np.cumsum(a, axis), "LOAD1": lambda p, offset, turned: p[offset + (k[::-1] if turned else k)],
-        "STORE1": store1, "STOREC": store_scalar, "LOAD2": lambda p, offset, turned: p[offset + at(turned)], "STORE2": store2,
-    }  # fmt: skip
+        "ZEROS2": lambda: np.zeros((N, N), f),
+        "RANGE": lambda: k.astype(f),
+        "WRAP": wrap,
+        "WRAPC": lambda a: f(wrap(a)),
+        "FLOAT": f,
+        "WHERE": np.where,
+        "SUM": lambda a: f(a.sum()),
+        "MAX": lambda a: a.max(),
+        "MIN": lambda a: a.min(),
+        "SUM1": lambda a, axis: a.sum(axis),
+        "MAX1": lambda a, axis: a.max(axis),
+        "ROW": lambda a: np.tile(a[None, :], (N, 1)),
+        "COL": lambda a: np.tile(a[:, None], (1, N)),
+        "T": lambda a: a.T.copy(),
+        "DOT": lambda a, b: a @ b,
+        "FLAT": lambda a: a * f(2) - a,
+        "FLIP": lambda a: a[::-1].copy(),
+        "CUMSUM": lambda a, axis: np.cumsum(a, axis),
+        "LOAD1": lambda p, offset, turned: p[offset + (k[::-1] if turned else k)],
+        "STORE1": store1,
+        "STOREC": store_scalar,
+        "LOAD2": lambda p, offset, turned: p[offset + at(turned)],
+        "STORE2": store2,
+    }
 
 
 def check(seed):

@@ -33,9 +33,17 @@ a = tl.load(x + i * N + j)
 def test_views(shape):
     m, n = shape
     x = f32(m, n)
-    outs = {"o0": np.zeros((n, m), np.float32), "o1": np.zeros(m * n, np.float32), "o2": np.zeros((m, n, 2), np.float32),
-            "o3": np.zeros((m, n), np.float32), "o4": np.zeros((n, m), np.float32), "o5": np.zeros(2 * m * n, np.float32)}  # fmt: skip
-    run(LOAD2 + """
+    outs = {
+        "o0": np.zeros((n, m), np.float32),
+        "o1": np.zeros(m * n, np.float32),
+        "o2": np.zeros((m, n, 2), np.float32),
+        "o3": np.zeros((m, n), np.float32),
+        "o4": np.zeros((n, m), np.float32),
+        "o5": np.zeros(2 * m * n, np.float32),
+    }
+    run(
+        LOAD2
+        + """
 tl.store(o0 + tl.arange(0, N)[:, None] * M + tl.arange(0, M)[None, :], tl.trans(a))
 f = tl.reshape(a * 2, (M * N,))
 k = tl.arange(0, M * N)
@@ -46,7 +54,12 @@ p, q = tl.split(b + 1)
 tl.store(o3 + i * N + j, p - 3 * q)
 tl.store(o4 + tl.arange(0, N)[:, None] * M + tl.arange(0, M)[None, :], tl.reshape(f, (N, M)) + 1)
 tl.store(o5 + tl.arange(0, 2 * M * N), tl.cat(f, f * 3, can_reorder=True))
-""", outs, {"x": x}, M=m, N=n)  # fmt: skip
+""",
+        outs,
+        {"x": x},
+        M=m,
+        N=n,
+    )
     np.testing.assert_array_equal(outs["o0"], x.T)
     np.testing.assert_array_equal(outs["o1"], x.ravel() * 2)
     np.testing.assert_array_equal(outs["o2"], np.stack([x, -x], -1))
@@ -58,16 +71,21 @@ tl.store(o5 + tl.arange(0, 2 * M * N), tl.cat(f, f * 3, can_reorder=True))
 def test_permute_3d_and_interleave():
     x = f32(4, 8, 2)
     outs = {"o0": np.zeros((2, 4, 8), np.float32), "o1": np.zeros(128, np.float32)}
-    run("""
+    run(
+        """
 i = tl.arange(0, 4)[:, None, None]
 j = tl.arange(0, 8)[None, :, None]
 k = tl.arange(0, 2)[None, None, :]
 a = tl.load(x + i * 16 + j * 2 + k)
 t = tl.permute(a, (2, 0, 1))
-tl.store(o0 + tl.arange(0, 2)[:, None, None] * 32 + tl.arange(0, 4)[None, :, None] * 8 + tl.arange(0, 8)[None, None, :], t)
+at = tl.arange(0, 2)[:, None, None] * 32 + tl.arange(0, 4)[None, :, None] * 8 + tl.arange(0, 8)[None, None, :]
+tl.store(o0 + at, t)
 flat = tl.reshape(t, (64,))
 tl.store(o1 + tl.arange(0, 128), tl.interleave(flat, flat * 2))
-""", outs, {"x": x})  # fmt: skip
+""",
+        outs,
+        {"x": x},
+    )
     t = x.transpose(2, 0, 1)
     np.testing.assert_array_equal(outs["o0"], t)
     np.testing.assert_array_equal(outs["o1"], np.stack([t.ravel(), t.ravel() * 2], -1).ravel())
@@ -83,7 +101,9 @@ def test_reductions(shape):
     names = ["s0", "s1", "m0", "m1", "x1", "i0", "i1", "am0", "am1", "ai1", "p1", "all"]
     f = {"s0": n, "s1": m, "m0": n, "m1": m, "x1": m, "p1": m, "all": 1}
     outs = {k: np.zeros(f[k], np.float32) if k in f else np.zeros(n if k.endswith("0") else m, np.int32) for k in names}
-    run(LOAD2 + """
+    run(
+        LOAD2
+        + """
 b = tl.load(y + i * N + j)
 c = tl.where(a != a, 0.0, a)
 r = tl.arange(0, M)
@@ -101,7 +121,13 @@ v, w = tl.max(b, 1, return_indices=True)
 tl.store(ai1 + r, v * 1000 + w)
 tl.store(p1 + r, tl.reduce(c * 0.01 + 1, 1, mul))
 tl.store(all, tl.sum(c))
-""", outs, {"x": x, "y": y}, "@triton.jit\ndef mul(a, b):\n    return a * b\n", M=m, N=n)  # fmt: skip
+""",
+        outs,
+        {"x": x, "y": y},
+        "@triton.jit\ndef mul(a, b):\n    return a * b\n",
+        M=m,
+        N=n,
+    )
     np.testing.assert_allclose(outs["s0"], z.sum(0), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(outs["s1"], z.sum(1), rtol=1e-5, atol=1e-5)
     with np.errstate(all="ignore"):
@@ -142,7 +168,8 @@ def test_reduce_in_order(n):
     """Combine functions that are not commutative see the elements in order."""
     x = f32(n)
     outs = {"o": np.zeros(3, np.float32), "p": np.zeros(2, np.float32)}
-    run("""
+    run(
+        """
 a = tl.load(x + tl.arange(0, N))
 mean, m2, count = tl.reduce((a, tl.zeros_like(a), tl.full((N,), 1.0, tl.float32)), 0, combine)
 tl.store(o, mean)
@@ -151,7 +178,12 @@ tl.store(o + 2, count)
 tl.store(p, tl.reduce(a, 0, first))
 s, t = tl.reduce((tl.full((N,), 0.5, tl.float32), a), 0, affine)
 tl.store(p + 1, t)
-""", outs, {"x": x}, WELFORD, N=n)  # fmt: skip
+""",
+        outs,
+        {"x": x},
+        WELFORD,
+        N=n,
+    )
     np.testing.assert_allclose(outs["o"], [x.mean(), ((x - x.mean()) ** 2).sum(), n], rtol=1e-4, atol=1e-5)
     want = np.float32(0)
     for k, v in enumerate(x):
@@ -163,14 +195,23 @@ def test_reduce_narrow_types():
     x = f32(4, 64).astype(np.float16)
     b = bf16_bits(f32(4, 64))
     flags = RNG.integers(0, 2, (4, 64)).astype(bool)
-    outs = {"o": np.zeros(4, np.float16), "q": np.zeros(4, np.uint16), "c": np.zeros(4, np.int32), "d": np.zeros(64, np.float16)}
-    run("""
+    outs = {
+        "o": np.zeros(4, np.float16),
+        "q": np.zeros(4, np.uint16),
+        "c": np.zeros(4, np.int32),
+        "d": np.zeros(64, np.float16),
+    }
+    run(
+        """
 i = tl.arange(0, 4)[:, None] * 64 + tl.arange(0, 64)[None, :]
 tl.store(o + tl.arange(0, 4), tl.max(tl.load(x + i), 1))
 tl.store(q + tl.arange(0, 4), tl.min(tl.load(b + i), 1))
 tl.store(c + tl.arange(0, 4), tl.sum(tl.load(f + i).to(tl.int32), 1))
 tl.store(d + tl.arange(0, 64), tl.max(tl.load(x + i), 0))
-""", outs | {"q": As("*bf16", outs["q"])}, {"x": x, "b": As("*bf16", b), "f": flags})  # fmt: skip
+""",
+        outs | {"q": As("*bf16", outs["q"])},
+        {"x": x, "b": As("*bf16", b), "f": flags},
+    )
     np.testing.assert_array_equal(outs["o"], x.max(1))
     np.testing.assert_array_equal(bf16_value(outs["q"]), bf16_value(b).min(1))
     np.testing.assert_array_equal(outs["c"], flags.sum(1))
@@ -182,7 +223,8 @@ def test_scans(shape):
     m, n = shape
     y = RNG.integers(-50, 50, (m, n)).astype(np.int32)
     outs = {k: np.zeros((m, n), np.int32) for k in ("a0", "a1", "b0", "b1", "c1")} | {"d": np.zeros((m, n), np.float32)}
-    run("""
+    run(
+        """
 k = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
 a = tl.load(y + k)
 tl.store(a0 + k, tl.cumsum(a, 0))
@@ -192,7 +234,13 @@ tl.store(b1 + k, tl.cumsum(a, 1, reverse=True))
 tl.store(c1 + k, tl.associative_scan(a, 1, largest))
 s, t = tl.associative_scan((tl.full((M, N), 0.5, tl.float32), a.to(tl.float32)), 1, affine)
 tl.store(d + k, t)
-""", outs, {"y": y}, WELFORD + "\n@triton.jit\ndef largest(a, b):\n    return tl.maximum(a, b)\n", M=m, N=n)  # fmt: skip
+""",
+        outs,
+        {"y": y},
+        WELFORD + "\n@triton.jit\ndef largest(a, b):\n    return tl.maximum(a, b)\n",
+        M=m,
+        N=n,
+    )
     np.testing.assert_array_equal(outs["a0"], np.cumsum(y, 0))
     np.testing.assert_array_equal(outs["a1"], np.cumsum(y, 1))
     np.testing.assert_array_equal(outs["b0"], np.cumsum(y[::-1], 0)[::-1])
@@ -207,13 +255,17 @@ tl.store(d + k, t)
 def test_sort_flip_topk():
     y = RNG.integers(-500, 500, 64).astype(np.int32)
     outs = {"s": np.zeros(64, np.int32), "d": np.zeros(64, np.int32), "f": np.zeros(64, np.int32)}
-    run("""
+    run(
+        """
 k = tl.arange(0, 64)
 a = tl.load(y + k)
 tl.store(s + k, tl.sort(a))
 tl.store(d + k, tl.sort(a, descending=True))
 tl.store(f + k, tl.flip(a, 0))
-""", outs, {"y": y})  # fmt: skip
+""",
+        outs,
+        {"y": y},
+    )
     np.testing.assert_array_equal(outs["s"], np.sort(y))
     np.testing.assert_array_equal(outs["d"], np.sort(y)[::-1])
     np.testing.assert_array_equal(outs["f"], y[::-1])
@@ -224,7 +276,8 @@ def test_gather_and_histogram():
     index = RNG.integers(0, 16, (8, 32)).astype(np.int32)
     data = RNG.integers(0, 20, 256).astype(np.int32)
     outs = {"o": np.zeros((8, 32), np.float32), "h": np.zeros(16, np.int32), "g": np.zeros(32, np.int32)}
-    run("""
+    run(
+        """
 c = tl.arange(0, 32)[None, :]
 a = tl.load(x + tl.arange(0, 16)[:, None] * 32 + c)
 at = tl.load(index + tl.arange(0, 8)[:, None] * 32 + c)
@@ -232,7 +285,10 @@ tl.store(o + tl.arange(0, 8)[:, None] * 32 + c, tl.gather(a * 2, at, 0))
 d = tl.load(data + tl.arange(0, 256))
 tl.store(h + tl.arange(0, 16), tl.histogram(d % 16, 16))
 tl.store(g + tl.arange(0, 32), tl.histogram(d, 32, mask=d < 10))
-""", outs, {"x": x, "index": index, "data": data})  # fmt: skip
+""",
+        outs,
+        {"x": x, "index": index, "data": data},
+    )
     np.testing.assert_array_equal(outs["o"], np.take_along_axis(x * 2, index, 0))
     np.testing.assert_array_equal(outs["h"], np.bincount(data % 16, minlength=16))
     np.testing.assert_array_equal(outs["g"], np.bincount(data[data < 10], minlength=32))
@@ -241,12 +297,17 @@ tl.store(g + tl.arange(0, 32), tl.histogram(d, 32, mask=d < 10))
 def test_map_elementwise():
     x, y = f32(64), f32(64)
     outs = {"o": np.zeros(64, np.float32), "p": np.zeros(64, np.float32)}
-    run("""
+    run(
+        """
 k = tl.arange(0, 64)
 a, b = tl.map_elementwise(order, tl.load(x + k), tl.load(y + k))
 tl.store(o + k, a)
 tl.store(p + k, b)
-""", outs, {"x": x, "y": y}, "@triton.jit\ndef order(a, b):\n    if a < b:\n        return a, b\n    else:\n        return b, a\n")  # fmt: skip
+""",
+        outs,
+        {"x": x, "y": y},
+        "@triton.jit\ndef order(a, b):\n    if a < b:\n        return a, b\n    else:\n        return b, a\n",
+    )
     np.testing.assert_array_equal(outs["o"], np.minimum(x, y))
     np.testing.assert_array_equal(outs["p"], np.maximum(x, y))
 
@@ -255,7 +316,11 @@ tl.store(p + k, b)
 def test_masked_2d(rows, cols):
     """Loads outside the mask do not happen: the arrays end right behind the data."""
     x = f32(rows, cols)
-    outs = {"o": np.full((rows, cols), 7, np.float32), "t": np.full((cols, rows), 7, np.float32), "s": np.zeros(16, np.float32)}
+    outs = {
+        "o": np.full((rows, cols), 7, np.float32),
+        "t": np.full((cols, rows), 7, np.float32),
+        "s": np.zeros(16, np.float32),
+    }
     text = """
 @triton.jit
 def kernel(x, o, t, s, rows, cols):
@@ -279,13 +344,17 @@ def test_masks_that_are_not_prefixes():
     x = f32(128)
     outs = {"o": np.full(128, 9, np.float32), "p": np.full(128, 9, np.float32), "q": np.full(128, 9, np.float32)}
     keep = RNG.integers(0, 2, 128).astype(bool)
-    run("""
+    run(
+        """
 k = tl.arange(0, 128)
 m = tl.load(keep + k)
 tl.store(o + k, tl.load(x + k, mask=m, other=1.0), mask=k % 3 != 1)
 tl.store(p + k, tl.load(x + k, mask=k >= 40, other=2.0), mask=(k > 9) & (k < 100))
 tl.store(q + 127 - k, tl.load(x + k, mask=(k < 100) | m, other=3.0))
-""", outs, {"x": x, "keep": keep})  # fmt: skip
+""",
+        outs,
+        {"x": x, "keep": keep},
+    )
     k = np.arange(128)
     np.testing.assert_array_equal(outs["o"], np.where(k % 3 != 1, np.where(keep, x, 1), 9))
     np.testing.assert_array_equal(outs["p"], np.where((k > 9) & (k < 100), np.where(k >= 40, x, 2), 9))
@@ -297,14 +366,18 @@ def test_order_of_loads_and_stores():
     x = f32(64)
     want = x.copy()
     outs = {"o": np.zeros(64, np.float32)}
-    run("""
+    run(
+        """
 k = tl.arange(0, 64)
 before = tl.load(x + k)
 tl.store(x + k, before * 2)
 after = tl.load(x + 63 - k)
 tl.store(x + k, before + 100)
 tl.store(o + k, after - before)
-""", outs, {"x": x})  # fmt: skip
+""",
+        outs,
+        {"x": x},
+    )
     np.testing.assert_array_equal(x, want + 100)
     np.testing.assert_array_equal(outs["o"], want[::-1] * 2 - want)
 
@@ -313,24 +386,36 @@ def test_permuting_in_place():
     """Loads and stores of one tile overlap in another order: all loads come first."""
     x = f32(64)
     want = x[::-1].copy()
-    run("""
+    run(
+        """
 k = tl.arange(0, 64)
 tl.store(x + k, tl.load(x + 63 - k))
-""", {}, {"x": x})  # fmt: skip
+""",
+        {},
+        {"x": x},
+    )
     np.testing.assert_array_equal(x, want)
     y = f32(16, 16)
     want = y.T.copy()
-    run("""
+    run(
+        """
 i = tl.arange(0, 16)[:, None]
 j = tl.arange(0, 16)[None, :]
 tl.store(y + i * 16 + j, tl.load(y + j * 16 + i))
-""", {}, {"y": y})  # fmt: skip
+""",
+        {},
+        {"y": y},
+    )
     np.testing.assert_array_equal(y, want)
     same = np.arange(1, 2, dtype=np.float32)
-    run("""
+    run(
+        """
 k = tl.arange(0, 64) * 0
 tl.store(s + k, tl.load(s + k) + 1)
-""", {}, {"s": same})  # fmt: skip
+""",
+        {},
+        {"s": same},
+    )
     assert same[0] == 2
 
 
@@ -338,14 +423,18 @@ def test_pointers_as_integers_and_pointer_tables():
     parts = [f32(32) for _ in range(4)]
     table = np.array([p.ctypes.data for p in parts], np.int64)
     outs = {"o": np.zeros((4, 32), np.float32), "d": np.zeros(1, np.int64)}
-    run("""
+    run(
+        """
 i = tl.arange(0, 4)
 base = tl.load(table + i).to(tl.pointer_type(tl.float32))
 j = tl.arange(0, 32)
 tl.store(o + i[:, None] * 32 + j[None, :], tl.load(base[:, None] + j[None, :]))
 one = tl.load(table + 2).to(tl.pointer_type(tl.float32))
 tl.store(d, one.to(tl.int64) + tl.load(one + 3).to(tl.int64) * 0)
-""", outs, {"table": table})  # fmt: skip
+""",
+        outs,
+        {"table": table},
+    )
     np.testing.assert_array_equal(outs["o"], np.stack(parts))
     assert outs["d"][0] == table[2]
 

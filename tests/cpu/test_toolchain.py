@@ -10,22 +10,42 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import triton_jit_cpu
 from generate import module
 from kernels import add_kernel, attention_kernel, layer_norm_kernel, matmul_kernel, softmax_kernel
 from runner import As, compile_kernel
 from triton.backends.compiler import GPUTarget
-
-import triton_jit_cpu
 from triton_jit_cpu import backend, toolchain
 
 F = np.zeros(4, np.float32)
 KERNELS = {
     "add": (add_kernel, dict(x=F, y=F, out=F, n=4, BLOCK=256)),
     "softmax": (softmax_kernel, dict(x=F, y=F, n=4, stride=4, BLOCK=256)),
-    "matmul": (matmul_kernel, dict(a=F, b=F, c=As("*bf16", F), M=1, N=1, K=1, stride_am=1, stride_ak=1, stride_bk=1, stride_bn=1, stride_cm=1, BM=32, BN=32, BK=32)),
-    "layer_norm": (layer_norm_kernel, dict(x=F.astype(np.float16), y=F, w=F, b=F, mean_out=F, rstd_out=F, stride=4, n=4, eps=1.0, BLOCK=256)),
+    "matmul": (
+        matmul_kernel,
+        dict(
+            a=F,
+            b=F,
+            c=As("*bf16", F),
+            M=1,
+            N=1,
+            K=1,
+            stride_am=1,
+            stride_ak=1,
+            stride_bk=1,
+            stride_bn=1,
+            stride_cm=1,
+            BM=32,
+            BN=32,
+            BK=32,
+        ),
+    ),
+    "layer_norm": (
+        layer_norm_kernel,
+        dict(x=F.astype(np.float16), y=F, w=F, b=F, mean_out=F, rstd_out=F, stride=4, n=4, eps=1.0, BLOCK=256),
+    ),
     "attention": (attention_kernel, dict(q=F, k=F, v=F, out=F, n=4, scale=1.0, D=32, BM=32, BN=32, CAUSAL=True)),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -58,8 +78,11 @@ def test_no_warnings(clean, tmp_path, compiler, name):
     source = tmp_path / "k.c"
     source.write_text(program.c)
     flags = [f for f in toolchain.FLAGS if f not in ("-w", "-O3", "-shared", "-fno-strict-overflow")]
-    done = subprocess.run([compiler, *flags, "-O1", "-Wall", "-Wextra", "-Werror", "-c", str(source), "-o", os.devnull],
-                          capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        [compiler, *flags, "-O1", "-Wall", "-Wextra", "-Werror", "-c", str(source), "-o", os.devnull],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -90,8 +113,17 @@ def test_missing(clean, tmp_path):
         toolchain.find_compiler()
 
 
-@pytest.mark.parametrize("text,hint", [("ID=debian\n", "apt-get"), ('ID="ubuntu"\nID_LIKE=debian\n', "apt-get"), ("ID=fedora\n", "dnf"),
-                                       ("ID=alpine\n", "apk"), ('ID="opensuse-leap"\nID_LIKE="suse"\n', "zypper"), ("", "gcc or clang")])  # fmt: skip
+@pytest.mark.parametrize(
+    "text,hint",
+    [
+        ("ID=debian\n", "apt-get"),
+        ('ID="ubuntu"\nID_LIKE=debian\n', "apt-get"),
+        ("ID=fedora\n", "dnf"),
+        ("ID=alpine\n", "apk"),
+        ('ID="opensuse-leap"\nID_LIKE="suse"\n', "zypper"),
+        ("", "gcc or clang"),
+    ],
+)
 def test_install_hint(tmp_path, text, hint):
     (tmp_path / "os-release").write_text(text)
     assert hint in toolchain.install_hint(str(tmp_path / "os-release"))
@@ -103,7 +135,9 @@ def test_failing(clean, tmp_path):
         compile_c("int f(void) { return x; }\n")
     message = str(caught.value)
     assert "undeclared" in message and "-O3" in message and "f.c" in message and caught.value.status == "E_C_COMPILER"
-    clean.setenv("TRITON_JIT_CC", script(tmp_path / "cc", 'case "$*" in *--version*|*-dM*) exec gcc "$@";; esac\nkill -9 $$\n'))
+    clean.setenv(
+        "TRITON_JIT_CC", script(tmp_path / "cc", 'case "$*" in *--version*|*-dM*) exec gcc "$@";; esac\nkill -9 $$\n')
+    )
     with pytest.raises(triton_jit_cpu.CompilerFailed, match="killed by signal 9"):
         compile_c()
     clean.setenv("TRITON_JIT_CC", script(tmp_path / "no", "exit 3\n"))
@@ -160,7 +194,9 @@ def test_hash_carries_everything(clean, tmp_path):
 
 def test_options():
     made = backend.CpuBackend(GPUTarget("cpu", "native", 1))
-    options = made.parse_options({"num_warps": 8, "maxnreg": 64, "not_an_option": 1, "debug": True, "extern_libs": {"a": "b"}})
+    options = made.parse_options(
+        {"num_warps": 8, "maxnreg": 64, "not_an_option": 1, "debug": True, "extern_libs": {"a": "b"}}
+    )
     assert (options.num_warps, options.maxnreg, options.debug) == (8, 64, True)
     assert options.hash() != made.parse_options({}).hash()
     with pytest.raises(ValueError, match="num_warps must be a power of 2, got 3"):

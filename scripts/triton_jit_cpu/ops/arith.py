@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ctype
-from ..ctype import NUM, RAW
+from ..ctype import RAW
 from ..errors import UnsupportedOp
 from ..ir import Op, Ptr, Scalar, Tile
 from ..nest import Expr, Indices, Nest
@@ -68,6 +68,8 @@ def poison(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
 def addi(cx: Nest, op: Op, a: str, b: str) -> str:
     if _kind(op).bits == 1:
         return f"{a} != {b}"
+    if "0" in (a, b):
+        return a if b == "0" else b
     return _wide(op, f"{a} + {b}")
 
 
@@ -75,7 +77,7 @@ def addi(cx: Nest, op: Op, a: str, b: str) -> str:
 def subi(cx: Nest, op: Op, a: str, b: str) -> str:
     if _kind(op).bits == 1:
         return f"{a} != {b}"
-    return _wide(op, f"{a} - {b}")
+    return a if b == "0" else _wide(op, f"{a} - {b}")
 
 
 @elementwise("arith.muli")
@@ -322,9 +324,7 @@ def truncf(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
         # Through float would round twice; rounding to odd first keeps it one rounding.
         text = nest.define("float", hint, f"tj_f64_to_odd({text})", a.level).text
     name = ctype.NARROW[target.name][0]
-    raw = nest.define(
-        ctype.local(target, RAW), hint, f"tj_f32_to_{name}{'_rtz' if zero else ''}({text})", a.level
-    )
+    raw = nest.define(ctype.local(target, RAW), hint, f"tj_f32_to_{name}{'_rtz' if zero else ''}({text})", a.level)
     nest.remember(result, indices, RAW, raw)
     return nest.convert(raw.text, RAW, form, result, a.level)
 

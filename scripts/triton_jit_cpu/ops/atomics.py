@@ -6,7 +6,7 @@ The order is at least the one asked for: relaxed stays relaxed, all others are a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from .. import ctype
 from ..ctype import NUM, RAW
@@ -37,9 +37,11 @@ def _rmw(op: Op, target: str, value: str, kind: Scalar) -> str:
         helper = ctype.NARROW[kind.name][0] if ctype.is_narrow(kind) else kind.name
         return f"tj_atomic_fadd_{helper}({target}, {value}, {order})"
     if name == "xchg":
-        return f"tj_atomic_xchg{max(8, kind.bits)}({target}, {value}, {order})" if kind.is_float and not ctype.is_narrow(
-            kind
-        ) else f"__atomic_exchange_n({target}, {value}, {order})"
+        return (
+            f"tj_atomic_xchg{max(8, kind.bits)}({target}, {value}, {order})"
+            if kind.is_float and not ctype.is_narrow(kind)
+            else f"__atomic_exchange_n({target}, {value}, {order})"
+        )
     if name in ("add", "and", "or", "xor"):
         return f"__atomic_fetch_{name}({target}, {value}, {order})"
     return f"tj_atomic_{name}{kind.bits}({target}, {value}, {order})"
@@ -55,12 +57,12 @@ class Atomic(Root):
     barrier = True
     serial = True
 
-    def __init__(self, func: "FuncEmitter", op: Op, shape: tuple[int, ...]) -> None:
+    def __init__(self, func: FuncEmitter, op: Op, shape: tuple[int, ...]) -> None:
         self.op = op
         self.shape = shape
         self.pointer = op.operands[0]
-        self.mask: Optional[Value] = None
-        self.output: Optional["Buffer"] = None
+        self.mask: Value | None = None
+        self.output: Buffer | None = None
         if op.results and op.results[0].uses:
             self.output = func.new_buffer(op.results[0], RAW)
 
@@ -99,7 +101,7 @@ class Atomic(Root):
 class Rmw(Atomic):
     """``tt.atomic_rmw``."""
 
-    def __init__(self, func: "FuncEmitter", op: Op, shape: tuple[int, ...]) -> None:
+    def __init__(self, func: FuncEmitter, op: Op, shape: tuple[int, ...]) -> None:
         super().__init__(func, op, shape)
         self.mask = op.operands[2] if len(op.operands) > 2 else None
 
@@ -127,7 +129,7 @@ def _cas(op: Op, pointer: str, compare: str, value: str) -> str:
 class AtomicLoad(Atomic):
     """``tt.atomic_load``."""
 
-    def __init__(self, func: "FuncEmitter", op: Op, shape: tuple[int, ...]) -> None:
+    def __init__(self, func: FuncEmitter, op: Op, shape: tuple[int, ...]) -> None:
         super().__init__(func, op, shape)
         self.mask = op.operands[1] if len(op.operands) > 1 else None
 
@@ -138,7 +140,7 @@ class AtomicLoad(Atomic):
 class AtomicStore(Atomic):
     """``tt.atomic_store``."""
 
-    def __init__(self, func: "FuncEmitter", op: Op, shape: tuple[int, ...]) -> None:
+    def __init__(self, func: FuncEmitter, op: Op, shape: tuple[int, ...]) -> None:
         super().__init__(func, op, shape)
         self.mask = op.operands[2] if len(op.operands) > 2 else None
 
@@ -183,7 +185,7 @@ _ROOTS = {
 
 
 @statement("tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_load", "tt.atomic_store", "tt.atomic_poll", barrier=True)
-def atomic(func: "FuncEmitter", op: Op) -> None:
+def atomic(func: FuncEmitter, op: Op) -> None:
     func.module.ordered = True
     pointer = op.operands[0]
     if isinstance(pointer.type, Tile):
@@ -197,7 +199,7 @@ def atomic(func: "FuncEmitter", op: Op) -> None:
             func.buffers_of[op.results[0]] = root.output
         return
     target = func.text(pointer)
-    mask: Optional[Value] = None
+    mask: Value | None = None
     if op.name in ("tt.atomic_rmw", "tt.atomic_store"):
         mask = op.operands[2] if len(op.operands) > 2 else None
     elif op.name == "tt.atomic_load":

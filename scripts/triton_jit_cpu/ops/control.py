@@ -59,7 +59,7 @@ def assign(func: FuncEmitter, targets: list[Value], values: list[Value]) -> None
             direct.append((value, buffer))
     for value, buffer in direct:
         func.keep_copy(value, buffer)
-    for target, copy, buffer in copies:
+    for _, copy, buffer in copies:
         func.copy_buffer(copy, buffer)
     for to, text in pending:
         func.line(f"{to} = {text};")

@@ -81,7 +81,7 @@ def _format(op: Op, number: int, text: str) -> tuple[str, str]:
 
 
 @statement("tt.print")
-def device_print(func: "FuncEmitter", op: Op) -> None:
+def device_print(func: FuncEmitter, op: Op) -> None:
     if not op.operands:
         prefix = op.attrs["prefix"].replace("%", "%%")
         line = c_string(f"pid (%u, %u, %u){prefix}")
@@ -117,22 +117,27 @@ class Assert(Root):
         if self.shape:
             line += " idx (" + ", ".join(["%d"] * len(self.shape)) + ")"
             args += [f"(int)({nest.index_text(ix)})" for ix in nest.index]
-        nest.emit(nest.n, f"if (!{element.text}) return tj_fail(pg, TJ_CPU_FAIL_ASSERT, {c_string(line + ')')}, {', '.join(args)});")
+        nest.emit(
+            nest.n,
+            f"if (!{element.text}) return tj_fail(pg, TJ_CPU_FAIL_ASSERT, {c_string(line + ')')}, {', '.join(args)});",
+        )
 
 
 @statement("tt.assert", "cf.assert")
-def device_assert(func: "FuncEmitter", op: Op) -> None:
+def device_assert(func: FuncEmitter, op: Op) -> None:
     func.nest([Assert(op)])
 
 
 @statement("ub.unreachable")
-def unreachable(func: "FuncEmitter", op: Op) -> None:
+def unreachable(func: FuncEmitter, op: Op) -> None:
     line = c_string(f"{where(op.loc)}: the kernel reached a place that it promised not to reach")
     func.line(f"return tj_fail(pg, TJ_CPU_FAIL_TRAP, {line});")
 
 
 @statement("tt.elementwise_inline_asm")
-def inline_asm(func: "FuncEmitter", op: Op) -> None:
+def inline_asm(func: FuncEmitter, op: Op) -> None:
     raise UnsupportedOp(
-        "tl.inline_asm_elementwise", where(op.loc), f"inline assembly is for one GPU only: {op.attrs.get('asm_string', '')!r}"
+        "tl.inline_asm_elementwise",
+        where(op.loc),
+        f"inline assembly is for one GPU only: {op.attrs.get('asm_string', '')!r}",
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class KeepAs(Keep):
     """Stores a tile converted to the type that the product computes in, turned on request."""
 
-    def __init__(self, value: Value, buffer: "Buffer", turned: bool = False) -> None:
+    def __init__(self, value: Value, buffer: Buffer, turned: bool = False) -> None:
         super().__init__(value, buffer)
         self.turned = turned
 
@@ -82,7 +82,7 @@ def dot(func: FuncEmitter, op: Op) -> None:
 
 
 def _product(
-    func: "FuncEmitter", op: Op, acc: Value, left_: tuple["Buffer", bool], right_: tuple["Buffer", bool], kind: Scalar,
+    func: FuncEmitter, op: Op, acc: Value, left_: tuple[Buffer, bool], right_: tuple[Buffer, bool], kind: Scalar,
     depth: int,
 ) -> None:  # fmt: skip
     """The product of two stored operands, added to ``acc``."""
@@ -126,7 +126,7 @@ def _product(
     func.buffers_of[result] = target
 
 
-def _target(func: "FuncEmitter", op: Op, acc: Value) -> "Buffer":
+def _target(func: FuncEmitter, op: Op, acc: Value) -> Buffer:
     """Where the sum goes: over the old sum, wherever that is not needed any more."""
     result = op.results[0]
     target = func.target(result, RAW)
@@ -134,7 +134,11 @@ def _target(func: "FuncEmitter", op: Op, acc: Value) -> "Buffer":
         return func.new_buffer(result, RAW)
     stored = func.buffers_of.get(acc)
     if stored is not None and stored is not target and len(acc.uses) == 1 and acc.block is op.block:
-        if acc.op is not None and acc.op.name in ("tt.dot", "tt.dot_scaled", "scf.for") and result not in func.plan.in_place:
+        if (
+            acc.op is not None
+            and acc.op.name in ("tt.dot", "tt.dot_scaled", "scf.for")
+            and result not in func.plan.in_place
+        ):
             return stored
     return target
 
@@ -158,7 +162,7 @@ _E2M1 = 4
 class KeepScaled(Keep):
     """An operand of ``tt.dot_scaled`` times its scales, as float."""
 
-    def __init__(self, value: Value, scale: "Value | None", buffer: "Buffer", depth_axis: int, kind: int,
+    def __init__(self, value: Value, scale: Value | None, buffer: Buffer, depth_axis: int, kind: int,
                  k_packed: bool) -> None:  # fmt: skip
         super().__init__(value, buffer)
         self.scale = scale
@@ -176,11 +180,13 @@ class KeepScaled(Keep):
         index = nest.index
         if self.kind == _E2M1:
             axis = depth if self.pack_axis == self.depth_axis else (2 * rank - 3) - depth
-            at = nest.define("int64_t", "at", nest.index_text(index[axis]), index[axis].level)
-            half = nest.define("int64_t", "half", f"{at.text} / 2", at.level)
+            along = nest.define("int64_t", "at", nest.index_text(index[axis]), index[axis].level)
+            half = nest.define("int64_t", "half", f"{along.text} / 2", along.level)
             there = (*index[:axis], Index(half.level, (), half.text), *index[axis + 1 :])
             byte = nest.eval(self.value, there, RAW)
-            element = nest.define("float", "x", f"tj_e2m1_to_f32((uint32_t)(uint8_t){byte.text} >> (4 * ({at.text} & 1)))", nest.n)
+            element = nest.define(
+                "float", "x", f"tj_e2m1_to_f32((uint32_t)(uint8_t){byte.text} >> (4 * ({along.text} & 1)))", nest.n
+            )
         else:
             element = nest.eval(self.value, index, NUM)
         text = element.text
@@ -200,7 +206,7 @@ class KeepScaled(Keep):
 
 
 @statement("tt.dot_scaled")
-def dot_scaled(func: "FuncEmitter", op: Op) -> None:
+def dot_scaled(func: FuncEmitter, op: Op) -> None:
     sizes = op.attrs["operandSegmentSizes"]
     operands = iter(op.operands)
     a, b, acc, a_scale, b_scale = (next(operands) if n else None for n in sizes)

@@ -16,6 +16,7 @@ _LIBM = set(
     fma fmod hypot j0 j1 lgamma log log10 log1p log2 logb nearbyint nextafter pow remainder rint round sin sinh sqrt
     tan tanh tgamma trunc y0 y1 ldexp""".split()
 )
+_BINARY = {"atan2", "copysign", "fdim", "fmod", "hypot", "nextafter", "pow", "remainder", "ldexp"}
 _OWN = {"expf": "tj_expf", "exp2f": "tj_exp2f", "logf": "tj_logf", "log2f": "tj_log2f"}
 _FAST = {"sinf", "cosf", "tanf", "expf", "exp10f", "logf", "log2f", "log10f", "powf"}
 
@@ -105,8 +106,7 @@ def _template(symbol: str) -> str | None:
     base = name.removesuffix("f")
     for candidate in (name, base):
         if candidate in _LIBM and (candidate == name or candidate + "f" == name):
-            count = {"fma": 3}.get(candidate, 2 if candidate in (
-                "atan2", "copysign", "fdim", "fmod", "hypot", "nextafter", "pow", "remainder", "ldexp") else 1)  # fmt: skip
+            count = 3 if candidate == "fma" else 2 if candidate in _BINARY else 1
             args = ", ".join(f"{{{i}}}" for i in range(count))
             return f"{_OWN.get(name, name)}({args})"
     return None

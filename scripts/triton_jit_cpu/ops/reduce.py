@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from .. import ctype
 from ..ctype import RAW
@@ -20,7 +20,7 @@ class Scan(Root):
 
     serial = True
 
-    def __init__(self, func: "FuncEmitter", op: Op) -> None:
+    def __init__(self, func: FuncEmitter, op: Op) -> None:
         self.func = func
         self.op = op
         self.axis: int = op.attrs["axis"]
@@ -29,8 +29,8 @@ class Scan(Root):
         assert isinstance(kind, Tile)
         self.shape = kind.shape
         self.block = op.regions[0].blocks[0]
-        self.types = [ctype.elem(v.type) for v in op.operands]
-        self.outputs: list["Buffer"] = [func.new_buffer(r, RAW) for r in op.results]
+        self.types = [ctype.scalar(v.type) for v in op.operands]
+        self.outputs: list[Buffer] = [func.new_buffer(r, RAW) for r in op.results]
         self.names: list[str] = []
 
     def values(self) -> list[Value]:
@@ -73,7 +73,7 @@ class Scan(Root):
                 for buffer, kind in zip(self.outputs, self.types):
                     before = f"{nest.use(buffer)}[{nest.index_text(at)} + ({first} ? 0 : {step})]"
                     old.append(nest.define(ctype.local(kind), "run", _load(before, kind), nest.n).text)
-            new = self.func.inline(self.block, [*old, *elements], self.types * 2, lines)
+            new = self.func.inline(self.block, [*old, *elements], lines)
             for line in lines:
                 nest.emit(nest.n, line)
             new = [f"{first} ? {element} : {value}" for element, value in zip(elements, new)]
@@ -99,7 +99,7 @@ def _pack(text: str, kind: Scalar) -> str:
 
 
 @statement("tt.scan")
-def scan(func: "FuncEmitter", op: Op) -> None:
+def scan(func: FuncEmitter, op: Op) -> None:
     root = Scan(func, op)
     func.nest([root])
     for result, buffer in zip(op.results, root.outputs):
@@ -111,13 +111,13 @@ class Histogram(Root):
 
     serial = True
 
-    def __init__(self, op: Op, buffer: "Buffer") -> None:
+    def __init__(self, op: Op, buffer: Buffer) -> None:
         self.op = op
         self.buffer = buffer
         kind = op.operands[0].type
         assert isinstance(kind, Tile)
         self.shape = kind.shape
-        self.mask: Optional[Value] = op.operands[1] if len(op.operands) > 1 else None
+        self.mask: Value | None = op.operands[1] if len(op.operands) > 1 else None
 
     def values(self) -> list[Value]:
         return list(self.op.operands)
@@ -133,7 +133,7 @@ class Histogram(Root):
 
 
 @statement("tt.histogram")
-def histogram(func: "FuncEmitter", op: Op) -> None:
+def histogram(func: FuncEmitter, op: Op) -> None:
     result = op.results[0]
     buffer = func.new_buffer(result, RAW)
     func.block([buffer], [f"__builtin_memset({func.touch(buffer)}, 0, {buffer.bytes});"])
@@ -149,7 +149,7 @@ def map_elementwise(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
     block = op.regions[0].blocks[0]
     if pack == 1:
         packed = [[nest.eval(v, indices)] for v in op.operands]
-        mine: Optional[Expr] = None
+        mine: Expr | None = None
     else:
         kind = op.results[0].type
         assert isinstance(kind, Tile)
@@ -166,7 +166,7 @@ def map_elementwise(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
     flat_args = [e for row in packed for e in row]
     level = max((e.level for e in flat_args), default=0)
     lines: list[str] = []
-    out = nest.func.inline(block, [e.text for e in flat_args], [], lines)
+    out = nest.func.inline(block, [e.text for e in flat_args], lines)
     for line in lines:
         nest.emit(level, line)
     for k, result in enumerate(op.results):
