@@ -54,7 +54,9 @@ def compile_function(
         }
         if key_only:
             return Artifact({**body, "hash": api.artifact_hash(source, backend, parsed)}, [])
-        kernel = _compile(api, function, source, target, parsed, ":".join([function.id, *decoder.functions]))
+        # The constants as well: to Triton's key on disk 1 and "1" are one.
+        identity = ":".join([function.id, *decoder.functions, body["specialization"]])
+        kernel = _compile(api, function, source, target, parsed, identity)
     body |= {
         "hash": kernel.hash,
         "ext": backend.binary_ext,

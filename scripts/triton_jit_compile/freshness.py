@@ -3,11 +3,12 @@
 
 Triton's key covers the text of the functions that a kernel names and the constexpr globals among
 them. It does not cover what they reach in other ways: ``config.BLOCK`` of an imported module, the
-attribute of a class, what a constexpr_function looks up. After an edit of those Triton finds the
-old artifact. So an artifact that this package has not made or checked before is checked: the front
-end runs again (no passes, no code generation), and its output has to be what the artifact's was.
+attribute of a class, what a constexpr_function looks up; after an edit of those Triton finds the
+old artifact. Nor does it tell constants of different types apart whose text is the same. So an
+artifact that this package has not made or checked before is checked: the front end runs again (no
+passes, no code generation), and its output has to be what the artifact's was.
 
-An empty file beside the artifact remembers the check, bound to snapshot and binary.
+An empty file beside the artifact remembers the check, bound to snapshot, constants and binary.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class IrText(Exception):
 
 
 def _marker(kernel: Any, identity: str) -> str:
-    digest = hashlib.sha256(identity.encode("ascii") + b"\0" + hashlib.sha256(kernel.kernel).digest())
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass") + b"\0" + hashlib.sha256(kernel.kernel).digest())
     folder = os.path.dirname(next(iter(kernel.metadata_group.values())))
     return os.path.join(folder, f"tj-{digest.hexdigest()[:32]}")
 
