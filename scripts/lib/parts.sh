@@ -14,7 +14,8 @@ abi           default  exports, struct layout, headers alone, ELF flags, size
 compile-py    default  the compile side in Python, Triton 3.6 and 3.9
 cpu-py        default  the CPU code generator, Triton 3.6 and 3.9
 parity        default  the same variants as Triton, by generated calls, Triton 3.6 and 3.9
-integration   default  the whole library, Triton 3.6 and 3.9
+integration   default  the whole library from C and C++, Triton 3.6 and 3.9
+integration-py default the whole library through ctypes, results against NumPy, Triton 3.6 and 3.9
 asan          default  address and undefined-behaviour sanitizers
 tsan          default  thread sanitizer
 tidy          default  clang-tidy
@@ -125,9 +126,8 @@ part_compile_py() { run_pytest_both tests/compile; }
 part_cpu_py() { run_pytest_both tests/cpu; }
 part_parity() { built release && run_pytest_both tests/parity; }
 
-part_integration() {
-  built release && run_ctest release integration && run_pytest_both tests/integration
-}
+part_integration() { built release && run_ctest release integration; }
+part_integration_py() { built release && run_pytest_both tests/integration; }
 
 # Older sanitizers cannot map their shadow memory where the kernel randomises addresses widely.
 sanitized() {
