@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import formats
 import numpy as np
 import pytest
-from conftest import ROOT
 from triton_jit_ctypes import ptr
 
-EXAMPLES = ROOT / "examples" / "kernels"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "kernels"
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (7, 33), (64, 128), (100, 1000)])

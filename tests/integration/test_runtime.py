@@ -20,8 +20,18 @@ from triton_jit_ctypes import (
 
 
 def test_hooks_see_a_call_in_its_order(tj, write):
-    path = write("hooked.py", "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef hooked(out, n):\n"
-                              "    tl.static_assert(n is not None, 'n is missing')\n    tl.store(out, n)\n")  # fmt: skip
+    path = write(
+        "hooked.py",
+        """
+        import triton
+        import triton.language as tl
+
+        @triton.jit
+        def hooked(out, n):
+            tl.static_assert(n is not None, "n is missing")
+            tl.store(out, n)
+        """,
+    )
     hooked = tj.function(path, "hooked")
     out = np.zeros(1, np.int32)
     with tj.events() as events:
@@ -77,7 +87,16 @@ def test_trim_unloads_and_calls_load_again(tj, kernel):
 
 
 def test_the_log_has_levels(tj, write):
-    text = "import warnings\nimport triton\nprint('printed')\nwarnings.warn('careful')\n\n\n@triton.jit\ndef k():\n    pass\n"
+    text = """
+        import warnings
+        import triton
+        print("printed")
+        warnings.warn("careful")
+
+        @triton.jit
+        def k():
+            pass
+        """
     for number, (level, expected) in enumerate(((LOG_ERROR, 0), (LOG_WARNING, 1), (LOG_INFO, 2))):
         with tj.logging(level) as lines:
             tj.function(write(f"levels{number}.py", text), "k")
@@ -92,7 +111,7 @@ def test_texts_of_any_letters(tj, log):
             "    tl.device_assert(good, \"größe, 'λ' \\\\ 内核 100%d\")\n")  # fmt: skip
     function = tj.function("texts.py", "k", text=text, options={"debug": True})
     function((1,), 42, True)
-    assert [line for _, line in log] == ["pid (0, 0, 0) idx () 'a' \"b\" \\ 100%d {}: 42"]
+    assert [line for _, line in log if line.startswith("pid")] == ["pid (0, 0, 0) idx () 'a' \"b\" \\ 100%d {}: 42"]
     with pytest.raises(TritonJitError) as error:
         function((1,), 42, False)
     assert error.value.name == "E_KERNEL_ASSERT" and "größe, 'λ' \\ 内核 100%d" in error.value.message
@@ -142,7 +161,7 @@ def test_the_compiler_is_chosen_before_it_runs(tj, kernel, child):
     assert error.value.name == "E_BUSY"
     code = f"""
         import ctypes, os
-        options = CompilerOptions(24, COMPILER_WORKER, {os.environ.get("TRITON_JIT_PYTHON", "").encode()!r} or None, None)
+        options = CompilerOptions(24, COMPILER_WORKER, {os.environ["TRITON_JIT_PYTHON"].encode()!r}, None)
         tj.check(tj.c.tj_set_compiler(ctypes.addressof(options)))
         out = np.zeros(64, np.int32)
         tj.function(KERNELS + "/many.py", "block_ids_plus")((2,), out, 64, 32, 7)

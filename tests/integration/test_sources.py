@@ -260,8 +260,8 @@ def test_R043_edited_across_processes(child, write):
 
 @pytest.mark.parametrize(
     "name",
-    ["with space.py", "qu'o\"te.py", "größe_λ_内核.py", "back\\slash.py", "per%cent$HOME.py", "new\nline.py", "-dash.py",
-     "dots.in.name.py", "#hash.py", "__init__x.py", "semi;colon&.py"],
+    ["with space.py", "qu'o\"te.py", "größe_λ_内核.py", "back\\slash.py", "per%cent$HOME.py", "new\nline.py",
+     "-dash.py", "dots.in.name.py", "#hash.py", "__init__x.py", "semi;colon&.py"],
 )  # fmt: skip
 def test_paths_of_any_letters(tj, write, name):
     # Triton's cache does not know the path: other code for every one of them

@@ -28,8 +28,15 @@ def several(o_i8, o_i16, o_i32, o_i64, o_u8, o_u16, o_u32, o_u64, o_f16, o_bf16,
 
 
 @triton.jit
-def annotated(out: tl.pointer_type(tl.int64), f_out: tl.pointer_type(tl.float64), n: tl.int64, u: tl.uint16, f: tl.float64, h: tl.float16,
-              b: tl.int1):  # fmt: skip
+def annotated(
+    out: tl.pointer_type(tl.int64),
+    f_out: tl.pointer_type(tl.float64),
+    n: tl.int64,
+    u: tl.uint16,
+    f: tl.float64,
+    h: tl.float16,
+    b: tl.int1,
+):
     tl.store(out, n)
     tl.store(out + 1, u)
     tl.store(out + 2, b)
