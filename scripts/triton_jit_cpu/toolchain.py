@@ -35,7 +35,8 @@ _INSTALL = (
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C compiler: the command in front of the flags, and what it says it is."""
+    """A C compiler: the command in front of the flags, what it says it is, and a digest of what
+    -march=native means to it ("": it does not take the flag)."""
 
     command: tuple[str, ...]
     identity: str
@@ -119,9 +120,9 @@ def _inspect(command: tuple[str, ...], stamp: tuple[int, int]) -> Compiler:
     if version is None:
         raise CompilerMissing(f"the C compiler '{shlex.join(command)}' could not be run")
     macros = _ask([*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull])
-    if macros is None:  # an architecture without -march=native
-        macros = ""
-    return Compiler(command, version, hashlib.sha256((macros + platform.machine()).encode()).hexdigest())
+    # Without -march=native (some architectures, cross compilers) there is no more than the default.
+    isa = hashlib.sha256((macros + platform.machine()).encode()).hexdigest() if macros is not None else ""
+    return Compiler(command, version, isa)
 
 
 def _ask(command: list[str]) -> str | None:

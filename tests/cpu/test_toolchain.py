@@ -145,6 +145,13 @@ def test_failing(clean, tmp_path):
         compile_c()
 
 
+def test_without_march_native(clean, tmp_path):
+    refuse = 'case "$*" in *-march=native*) exit 1;; esac\nexec gcc "$@"\n'
+    clean.setenv("TRITON_JIT_CC", script(tmp_path / "cc", refuse))
+    assert toolchain.find_compiler().isa == ""
+    assert compile_c()[:4] == b"\x7fELF"
+
+
 def test_temporary_folders(clean, tmp_path):
     odd = tmp_path / "with space 'and quote' \u00e9"
     odd.mkdir()
