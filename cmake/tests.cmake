@@ -59,6 +59,10 @@ function(tj_add_integration_test name)
   string(REPLACE "." "_" target ${name})
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE triton_jit::triton_jit tj_flags tj_cmocka Threads::Threads m ${CMAKE_DL_LIBS})
+  if(TJ_SANITIZE)
+    # AddressSanitizer looks for the C++ exceptions that it wraps when a program starts; Triton brings them later.
+    target_link_options(${target} PRIVATE -Wl,--no-as-needed -lstdc++ -Wl,--as-needed)
+  endif()
   tj_register_test_with_triton(${name} ${target} integration)
 endfunction()
 

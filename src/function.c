@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -270,6 +271,8 @@ static tj_status get(const tj_function_desc *desc, tj_function **out_fn) {
   bool from_file = !(desc->flags & TJ_FUNCTION_TEXT) && is_path(desc->source);
   char *real = from_file ? realpath(desc->source, NULL) : NULL;
   const char *source = real ? real : desc->source;
+  fenv_t host;
+  tj_float_mode_enter(&host);
   tj_str asked = {0};
   status = make_alias(desc, backend, source, &asked);
   if (status == TJ_OK) {
@@ -279,6 +282,7 @@ static tj_status get(const tj_function_desc *desc, tj_function **out_fn) {
     else
       status = describe(desc, backend, source, &asked, out_fn);
   }
+  tj_float_mode_leave(&host);
   tj_str_free(&asked);
   free(real);
   return status;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/str.h"
 #include "cache/flight.h"
 #include "cache/table.h"
@@ -318,6 +319,8 @@ static tj_status find_or_compile(const tj_want *want, tj_kernel **out_kernel) {
 }
 
 tj_status tj_want_get(const tj_want *want, tj_kernel **out_kernel, tj_module **out_module) {
+  fenv_t host;
+  tj_float_mode_enter(&host);
   /* From here on it may block: on another thread that needs Python, on a driver, on a
      worker. None of that with the interpreter held. */
   void *python = tj_python_suspend();
@@ -333,5 +336,6 @@ tj_status tj_want_get(const tj_want *want, tj_kernel **out_kernel, tj_module **o
   }
   if (status == TJ_OK) *out_kernel = kernel;
   tj_python_resume(python);
+  tj_float_mode_leave(&host);
   return status;
 }

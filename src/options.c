@@ -11,6 +11,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "triton_jit/function.h"
@@ -173,15 +174,7 @@ static tj_status intern(cJSON *set, const char *text, uint32_t *out_id) {
   return TJ_OK;
 }
 
-tj_status tj_options_intern(const tj_option *options, size_t n, uint32_t *out_id) {
-  if (out_id == NULL) return tj_fail_null("tj_options_intern", "out_id");
-  if (n == 0) {
-    *out_id = 0;
-    return TJ_OK;
-  }
-  if (options == NULL) return tj_fail_null("tj_options_intern", "options");
-  if (n > MAX_OPTIONS)
-    return tj_fail(TJ_E_OPTION_VALUE, "%zu options; at most %d make sense", n, MAX_OPTIONS);
+static tj_status intern_options(const tj_option *options, size_t n, uint32_t *out_id) {
   cJSON *set = NULL;
   tj_status status = build_set(options, n, &set);
   if (status != TJ_OK) return status;
@@ -192,6 +185,22 @@ tj_status tj_options_intern(const tj_option *options, size_t n, uint32_t *out_id
   }
   status = intern(set, text, out_id);
   cJSON_free(text);
+  return status;
+}
+
+tj_status tj_options_intern(const tj_option *options, size_t n, uint32_t *out_id) {
+  if (out_id == NULL) return tj_fail_null("tj_options_intern", "out_id");
+  if (n == 0) {
+    *out_id = 0;
+    return TJ_OK;
+  }
+  if (options == NULL) return tj_fail_null("tj_options_intern", "options");
+  if (n > MAX_OPTIONS)
+    return tj_fail(TJ_E_OPTION_VALUE, "%zu options; at most %d make sense", n, MAX_OPTIONS);
+  fenv_t host;
+  tj_float_mode_enter(&host);
+  tj_status status = intern_options(options, n, out_id);
+  tj_float_mode_leave(&host);
   return status;
 }
 

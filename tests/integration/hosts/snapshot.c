@@ -52,7 +52,7 @@ void take_snapshot(snapshot *out) {
   note_environment(out);
   out->rounding = fegetround();
 #ifdef __SSE__
-  out->mode = _mm_getcsr() & ~(unsigned)_MM_EXCEPT_MASK; /* its flags say what has happened */
+  out->mode = _mm_getcsr(); /* with the flags that say what has happened */
 #endif
   out->file_mask = (unsigned)umask(0);
   umask((mode_t)out->file_mask);
