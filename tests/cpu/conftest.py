@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets the tests of this folder import each other's helpers wherever pytest is started."""
+"""Lets the tests find each other's helpers and the code generator wherever pytest is started."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
