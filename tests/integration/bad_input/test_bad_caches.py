@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bad_input_host import ADD, PROGRAMS, PYTHON, WARNING, Host, Outcome, finish, start
+from bad_input_host import ADD, PROGRAMS, PYTHON, Host, Outcome, finish, start
 
 BOTH = (ADD, ("add", 256), ("add", 512), ("add", 256))  # two variants, and one of them again
 
@@ -82,13 +82,13 @@ def test_home_is_nowhere(worker: Host) -> None:
 # ---- full ----------------------------------------------------------------------------------------------------
 
 
-def test_disk_full(host: Host, tmpfs: Callable[[str], Path]) -> None:
+def test_disk_full(embedded: Host, tmpfs: Callable[[str], Path]) -> None:
     """R065: every call succeeds, and what half a write left behind breaks no later run."""
     folder = tmpfs("size=64k")
-    found = host(*BOTH, ("prepare", "cuda", "90"), cache=folder).all_ok()
+    found = embedded(*BOTH, ("prepare", "cuda", "90"), cache=folder).all_ok()
     assert any("No space left" in text for text in cache_warnings(found))
     subprocess.run(["mount", "-o", "remount,size=16m", str(folder)], check=True)
-    found = host(*BOTH, ("prepare", "cuda", "90"), cache=folder).all_ok()
+    found = embedded(*BOTH, ("prepare", "cuda", "90"), cache=folder).all_ok()
     assert cache_warnings(found) == []
 
 
@@ -169,6 +169,8 @@ def test_two_versions_share_a_cache(embedded: Host, tmp_path: Path) -> None:
             pythons[name] = f"{folder}/bin/python3"
     if len(pythons) != 2:
         pytest.skip("TJ_VENV_T36 and TJ_VENV_T39 do not name two environments")
+    if PYTHON != pythons["T36"]:
+        pytest.skip("the run with T36 has both versions in it")
     cache, seen = tmp_path / "cache", {}
     for round_ in range(2):
         for name, python in pythons.items():
@@ -214,7 +216,7 @@ def test_many_processes_from_a_cold_cache(embedded: Host, tmp_path: Path) -> Non
     hashes = {found.all_ok()[2].value for found in outcomes}
     assert len(outcomes) == n and len(hashes) == 1
     assert {found[1].value for found in outcomes} == {"right"}
-    assert [text for found in outcomes for level, text in found.log if level <= WARNING] == []
+    assert [text for found in outcomes for text in cache_warnings(found)] == []
     assert len(list((tmp_path / "cold").rglob("add_kernel.so"))) == 1
     assert len(list((tmp_path / "cold").rglob("add_kernel.cubin"))) == 1
 

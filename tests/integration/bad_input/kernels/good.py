@@ -13,7 +13,14 @@ def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def typed_kernel(out: "*i64", small: "i8", natural: "u32", wide: "i64", half: "fp16", flag: "u1"):
+def typed_kernel(
+    out: "*i64",  # noqa: F722
+    small: tl.int8,
+    natural: tl.uint32,
+    wide: tl.int64,
+    half: tl.float16,
+    flag: tl.int1,
+):
     tl.store(out, small + natural + wide + half.to(tl.int64) + flag.to(tl.int64))
 
 
