@@ -69,6 +69,8 @@ static void put_log(void *user, int level, const char *text) {
   pthread_mutex_unlock(&writing);
 }
 
+static int number(const char *text) { return (int)strtol(text, NULL, 10); }
+
 /* ---- steps: each takes its arguments from argv ------------------------------------------------------ */
 
 static void get_on(const char *step, const char *backend, const char *source, const char *name) {
@@ -105,7 +107,7 @@ static tj_status add(int block, const char **out_value) {
 /* add BLOCK: calls the function as add_kernel. */
 static void step_add(char **argv) {
   const char *value = "";
-  tj_status status = add(atoi(argv[0]), &value);
+  tj_status status = add(number(argv[0]), &value);
   put_step("add", status, value);
 }
 
@@ -147,16 +149,18 @@ static void step_info(char **argv) {
 
 /* sh COMMAND: something happens to the machine. */
 static void step_sh(char **argv) {
-  int status = system(argv[0]);
+  int status = system(argv[0]); /* NOLINT(cert-env33-c): the test's own command */
   put_step("sh", TJ_OK, status == 0 ? "done" : "failed");
 }
 
 /* maps TEXT: the lines of /proc/self/maps with the text in them. */
 static void step_maps(char **argv) {
   char line[8192], found[16384] = "";
+  size_t used = 0;
   FILE *maps = fopen("/proc/self/maps", "r");
   while (maps && fgets(line, sizeof line, maps))
-    if (strstr(line, argv[0]) && strlen(found) + strlen(line) < sizeof found) strcat(found, line);
+    if (strstr(line, argv[0]) && used + strlen(line) < sizeof found)
+      used += (size_t)snprintf(found + used, sizeof found - used, "%s", line);
   if (maps) (void)fclose(maps);
   put_step("maps", TJ_OK, found);
 }
@@ -168,7 +172,7 @@ static void step_global(char **argv) {
 
 /* nproc N: no more than so many processes and threads of this user. */
 static void step_nproc(char **argv) {
-  struct rlimit limit = {(rlim_t)atoi(argv[0]), (rlim_t)atoi(argv[0])};
+  struct rlimit limit = {(rlim_t)number(argv[0]), (rlim_t)number(argv[0])};
   put_step("nproc", TJ_OK, setrlimit(RLIMIT_NPROC, &limit) == 0 ? "set" : "failed");
 }
 
@@ -217,7 +221,7 @@ static void run_threads(const char *step, int n) {
 }
 
 /* threads N: so many threads prepare a variant each, at the same time. */
-static void step_threads(char **argv) { run_threads("threads", atoi(argv[0])); }
+static void step_threads(char **argv) { run_threads("threads", number(argv[0])); }
 
 static atomic_bool enough;
 static atomic_int loads;
@@ -236,7 +240,7 @@ static void *load_again_and_again(void *user) {
 static void step_loader(char **argv) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, load_again_and_again, argv[0]) != 0) return;
-  run_threads("loader", atoi(argv[1]));
+  run_threads("loader", number(argv[1]));
   atomic_store(&enough, 1);
   pthread_join(thread, NULL);
   put_step("loads", TJ_OK, atomic_load(&loads) > 0 ? "some" : "none");

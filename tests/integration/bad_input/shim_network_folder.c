@@ -33,6 +33,9 @@ static bool is_late(const char *path) {
 
 static void *next_of(const char *name) { return dlsym(RTLD_NEXT, name); }
 
+/* The system's own names for parameters are reserved ones. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+
 int rmdir(const char *path) {
   int (*next)(const char *);
   *(void **)&next = next_of("rmdir");
@@ -64,3 +67,4 @@ int unlinkat(int folder, const char *path, int flags) {
   }
 OPEN(open)
 OPEN(open64)
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
