@@ -4,6 +4,9 @@
 They stand in c/*.h. A chunk of such a file begins with a line ``/*@ names */`` and is pasted
 into the generated file when one of its names is used there, after the chunks that it uses
 itself. A chunk named ``*`` is always pasted.
+
+``/*@ tj_f_KIND @ KIND,TYPE f32,float f64,double */`` stands for one chunk for each of the pairs,
+in which the pair's texts stand for KIND and TYPE.
 """
 
 from __future__ import annotations
@@ -36,8 +39,21 @@ class Library:
             self._add(names, body)
 
     def _add(self, names: list[str] | None, body: list[str]) -> None:
+        """Add a chunk, or the chunks that it is the pattern of."""
         if names is None:
             return
+        if "@" not in names:
+            self._add_one(names, body)
+            return
+        at = names.index("@")
+        placeholders = names[at + 1].split(",")
+        for values in names[at + 2 :]:
+            replaced = dict(zip(placeholders, values.split(","), strict=True))
+            pattern = re.compile("|".join(placeholders))
+            lines = [pattern.sub(lambda match: replaced[match.group()], line) for line in [*names[:at], *body]]
+            self._add_one(lines[:at], lines[at:])
+
+    def _add_one(self, names: list[str], body: list[str]) -> None:
         number = len(self.chunks)
         self.chunks.append((names, "\n".join(body).strip()))
         for name in names:

@@ -48,41 +48,42 @@ TJ_FN tj_vec_f64 tj_muladd_f64(tj_vec_f64 a, tj_vec_f64 b, tj_vec_f64 c) {
 /*@ tj_vec_i32 tj_muladd_i32 */
 typedef int32_t tj_vec_i32 __attribute__((vector_size(TJ_VECTOR_BYTES), aligned(4), may_alias));
 TJ_FN tj_vec_i32 tj_muladd_i32(tj_vec_i32 a, tj_vec_i32 b, tj_vec_i32 c) { return a * b + c; }
-/*@ tj_dot_f32 */
+/*@ tj_dot_KIND @ KIND,TYPE f32,float f64,double i32,int32_t */
 /* `rows` rows of C (row stride ldc) from rows of A and a packed panel of B, of which `width`
  * columns exist. */
-TJ_FN __attribute__((always_inline)) void tj_rows_f32(const int rows, int64_t depth, const float *a, int64_t am,
-                                                      int64_t ak, const float *panel, float *c, int64_t ldc,
-                                                      int64_t width, bool add) {
-  enum { LANES = TJ_VECTOR_BYTES / sizeof(float), WIDE = 2 * LANES };
-  tj_vec_f32 sum[TJ_DOT_M][2];
+TJ_FN __attribute__((always_inline)) void tj_rows_KIND(const int rows, int64_t depth, const TYPE *a,
+                                                       int64_t am, int64_t ak, const TYPE *panel,
+                                                       TYPE *c, int64_t ldc, int64_t width,
+                                                       bool add) {
+  enum { LANES = TJ_VECTOR_BYTES / sizeof(TYPE), WIDE = 2 * LANES };
+  tj_vec_KIND sum[TJ_DOT_M][2];
   const bool whole = width == WIDE;
-TJ_UNROLL
+  TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (add && whole) {
-      sum[r][0] = *(const tj_vec_f32 *)(c + r * ldc);
-      sum[r][1] = *(const tj_vec_f32 *)(c + r * ldc + LANES);
+      sum[r][0] = *(const tj_vec_KIND *)(c + r * ldc);
+      sum[r][1] = *(const tj_vec_KIND *)(c + r * ldc + LANES);
     } else {
-      sum[r][0] = sum[r][1] = (tj_vec_f32){0};
+      sum[r][0] = sum[r][1] = (tj_vec_KIND){0};
       if (add)
         for (int64_t j = 0; j < width; j++) sum[r][j / LANES][j % LANES] = c[r * ldc + j];
     }
   }
   for (int64_t k = 0; k < depth; k++) {
-    const tj_vec_f32 b0 = *(const tj_vec_f32 *)(panel + k * WIDE);
-    const tj_vec_f32 b1 = *(const tj_vec_f32 *)(panel + k * WIDE + LANES);
-TJ_UNROLL
+    const tj_vec_KIND b0 = *(const tj_vec_KIND *)(panel + k * WIDE);
+    const tj_vec_KIND b1 = *(const tj_vec_KIND *)(panel + k * WIDE + LANES);
+    TJ_UNROLL
     for (int r = 0; r < rows; r++) {
-      const tj_vec_f32 x = a[r * am + k * ak] - (tj_vec_f32){0};
-      sum[r][0] = tj_muladd_f32(x, b0, sum[r][0]);
-      sum[r][1] = tj_muladd_f32(x, b1, sum[r][1]);
+      const tj_vec_KIND x = a[r * am + k * ak] - (tj_vec_KIND){0};
+      sum[r][0] = tj_muladd_KIND(x, b0, sum[r][0]);
+      sum[r][1] = tj_muladd_KIND(x, b1, sum[r][1]);
     }
   }
-TJ_UNROLL
+  TJ_UNROLL
   for (int r = 0; r < rows; r++) {
     if (whole) {
-      *(tj_vec_f32 *)(c + r * ldc) = sum[r][0];
-      *(tj_vec_f32 *)(c + r * ldc + LANES) = sum[r][1];
+      *(tj_vec_KIND *)(c + r * ldc) = sum[r][0];
+      *(tj_vec_KIND *)(c + r * ldc + LANES) = sum[r][1];
     } else {
       for (int64_t j = 0; j < width; j++) c[r * ldc + j] = sum[r][j / LANES][j % LANES];
     }
@@ -90,9 +91,10 @@ TJ_UNROLL
 }
 
 /* C[m][n] (+)= A * B; element (i, k) of A is a[i * am + k * ak], of B b[k * bk + j * bn]. */
-TJ_CALL void tj_dot_f32(int64_t m, int64_t n, int64_t depth, const float *a, int64_t am, int64_t ak, const float *b,
-                        int64_t bk, int64_t bn, float *c, bool add, float *restrict panel) {
-  enum { WIDE = 2 * TJ_VECTOR_BYTES / sizeof(float) };
+TJ_CALL void tj_dot_KIND(int64_t m, int64_t n, int64_t depth, const TYPE *a, int64_t am, int64_t ak,
+                         const TYPE *b, int64_t bk, int64_t bn, TYPE *c, bool add,
+                         TYPE *restrict panel) {
+  enum { WIDE = 2 * TJ_VECTOR_BYTES / sizeof(TYPE) };
   for (int64_t j = 0; j < n; j += WIDE) {
     const int64_t width = n - j < WIDE ? n - j : WIDE;
     if (width == WIDE && bn == 1) {
@@ -100,137 +102,17 @@ TJ_CALL void tj_dot_f32(int64_t m, int64_t n, int64_t depth, const float *a, int
         for (int64_t l = 0; l < WIDE; l++) panel[k * WIDE + l] = b[k * bk + j + l];
     } else {
       for (int64_t l = 0; l < WIDE; l++)
-        for (int64_t k = 0; k < depth; k++) panel[k * WIDE + l] = l < width ? b[k * bk + (j + l) * bn] : 0;
+        for (int64_t k = 0; k < depth; k++)
+          panel[k * WIDE + l] = l < width ? b[k * bk + (j + l) * bn] : 0;
     }
     int64_t i = 0;
     for (; i + TJ_DOT_M <= m; i += TJ_DOT_M)
-      tj_rows_f32(TJ_DOT_M, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i + 4 <= m; i += 4) tj_rows_f32(4, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i + 2 <= m; i += 2) tj_rows_f32(2, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i < m; i++) tj_rows_f32(1, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-  }
-}
-/*@ tj_dot_f64 */
-/* `rows` rows of C (row stride ldc) from rows of A and a packed panel of B, of which `width`
- * columns exist. */
-TJ_FN __attribute__((always_inline)) void tj_rows_f64(const int rows, int64_t depth, const double *a, int64_t am,
-                                                      int64_t ak, const double *panel, double *c, int64_t ldc,
-                                                      int64_t width, bool add) {
-  enum { LANES = TJ_VECTOR_BYTES / sizeof(double), WIDE = 2 * LANES };
-  tj_vec_f64 sum[TJ_DOT_M][2];
-  const bool whole = width == WIDE;
-TJ_UNROLL
-  for (int r = 0; r < rows; r++) {
-    if (add && whole) {
-      sum[r][0] = *(const tj_vec_f64 *)(c + r * ldc);
-      sum[r][1] = *(const tj_vec_f64 *)(c + r * ldc + LANES);
-    } else {
-      sum[r][0] = sum[r][1] = (tj_vec_f64){0};
-      if (add)
-        for (int64_t j = 0; j < width; j++) sum[r][j / LANES][j % LANES] = c[r * ldc + j];
-    }
-  }
-  for (int64_t k = 0; k < depth; k++) {
-    const tj_vec_f64 b0 = *(const tj_vec_f64 *)(panel + k * WIDE);
-    const tj_vec_f64 b1 = *(const tj_vec_f64 *)(panel + k * WIDE + LANES);
-TJ_UNROLL
-    for (int r = 0; r < rows; r++) {
-      const tj_vec_f64 x = a[r * am + k * ak] - (tj_vec_f64){0};
-      sum[r][0] = tj_muladd_f64(x, b0, sum[r][0]);
-      sum[r][1] = tj_muladd_f64(x, b1, sum[r][1]);
-    }
-  }
-TJ_UNROLL
-  for (int r = 0; r < rows; r++) {
-    if (whole) {
-      *(tj_vec_f64 *)(c + r * ldc) = sum[r][0];
-      *(tj_vec_f64 *)(c + r * ldc + LANES) = sum[r][1];
-    } else {
-      for (int64_t j = 0; j < width; j++) c[r * ldc + j] = sum[r][j / LANES][j % LANES];
-    }
-  }
-}
-
-/* C[m][n] (+)= A * B; element (i, k) of A is a[i * am + k * ak], of B b[k * bk + j * bn]. */
-TJ_CALL void tj_dot_f64(int64_t m, int64_t n, int64_t depth, const double *a, int64_t am, int64_t ak, const double *b,
-                        int64_t bk, int64_t bn, double *c, bool add, double *restrict panel) {
-  enum { WIDE = 2 * TJ_VECTOR_BYTES / sizeof(double) };
-  for (int64_t j = 0; j < n; j += WIDE) {
-    const int64_t width = n - j < WIDE ? n - j : WIDE;
-    if (width == WIDE && bn == 1) {
-      for (int64_t k = 0; k < depth; k++)
-        for (int64_t l = 0; l < WIDE; l++) panel[k * WIDE + l] = b[k * bk + j + l];
-    } else {
-      for (int64_t l = 0; l < WIDE; l++)
-        for (int64_t k = 0; k < depth; k++) panel[k * WIDE + l] = l < width ? b[k * bk + (j + l) * bn] : 0;
-    }
-    int64_t i = 0;
-    for (; i + TJ_DOT_M <= m; i += TJ_DOT_M)
-      tj_rows_f64(TJ_DOT_M, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i + 4 <= m; i += 4) tj_rows_f64(4, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i + 2 <= m; i += 2) tj_rows_f64(2, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i < m; i++) tj_rows_f64(1, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-  }
-}
-/*@ tj_dot_i32 */
-/* `rows` rows of C (row stride ldc) from rows of A and a packed panel of B, of which `width`
- * columns exist. */
-TJ_FN __attribute__((always_inline)) void tj_rows_i32(const int rows, int64_t depth, const int32_t *a, int64_t am,
-                                                      int64_t ak, const int32_t *panel, int32_t *c, int64_t ldc,
-                                                      int64_t width, bool add) {
-  enum { LANES = TJ_VECTOR_BYTES / sizeof(int32_t), WIDE = 2 * LANES };
-  tj_vec_i32 sum[TJ_DOT_M][2];
-  const bool whole = width == WIDE;
-TJ_UNROLL
-  for (int r = 0; r < rows; r++) {
-    if (add && whole) {
-      sum[r][0] = *(const tj_vec_i32 *)(c + r * ldc);
-      sum[r][1] = *(const tj_vec_i32 *)(c + r * ldc + LANES);
-    } else {
-      sum[r][0] = sum[r][1] = (tj_vec_i32){0};
-      if (add)
-        for (int64_t j = 0; j < width; j++) sum[r][j / LANES][j % LANES] = c[r * ldc + j];
-    }
-  }
-  for (int64_t k = 0; k < depth; k++) {
-    const tj_vec_i32 b0 = *(const tj_vec_i32 *)(panel + k * WIDE);
-    const tj_vec_i32 b1 = *(const tj_vec_i32 *)(panel + k * WIDE + LANES);
-TJ_UNROLL
-    for (int r = 0; r < rows; r++) {
-      const tj_vec_i32 x = a[r * am + k * ak] - (tj_vec_i32){0};
-      sum[r][0] = tj_muladd_i32(x, b0, sum[r][0]);
-      sum[r][1] = tj_muladd_i32(x, b1, sum[r][1]);
-    }
-  }
-TJ_UNROLL
-  for (int r = 0; r < rows; r++) {
-    if (whole) {
-      *(tj_vec_i32 *)(c + r * ldc) = sum[r][0];
-      *(tj_vec_i32 *)(c + r * ldc + LANES) = sum[r][1];
-    } else {
-      for (int64_t j = 0; j < width; j++) c[r * ldc + j] = sum[r][j / LANES][j % LANES];
-    }
-  }
-}
-
-/* C[m][n] (+)= A * B; element (i, k) of A is a[i * am + k * ak], of B b[k * bk + j * bn]. */
-TJ_CALL void tj_dot_i32(int64_t m, int64_t n, int64_t depth, const int32_t *a, int64_t am, int64_t ak, const int32_t *b,
-                        int64_t bk, int64_t bn, int32_t *c, bool add, int32_t *restrict panel) {
-  enum { WIDE = 2 * TJ_VECTOR_BYTES / sizeof(int32_t) };
-  for (int64_t j = 0; j < n; j += WIDE) {
-    const int64_t width = n - j < WIDE ? n - j : WIDE;
-    if (width == WIDE && bn == 1) {
-      for (int64_t k = 0; k < depth; k++)
-        for (int64_t l = 0; l < WIDE; l++) panel[k * WIDE + l] = b[k * bk + j + l];
-    } else {
-      for (int64_t l = 0; l < WIDE; l++)
-        for (int64_t k = 0; k < depth; k++) panel[k * WIDE + l] = l < width ? b[k * bk + (j + l) * bn] : 0;
-    }
-    int64_t i = 0;
-    for (; i + TJ_DOT_M <= m; i += TJ_DOT_M)
-      tj_rows_i32(TJ_DOT_M, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i + 4 <= m; i += 4) tj_rows_i32(4, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i + 2 <= m; i += 2) tj_rows_i32(2, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
-    for (; i < m; i++) tj_rows_i32(1, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
+      tj_rows_KIND(TJ_DOT_M, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
+    for (; i + 4 <= m; i += 4)
+      tj_rows_KIND(4, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
+    for (; i + 2 <= m; i += 2)
+      tj_rows_KIND(2, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
+    for (; i < m; i++)
+      tj_rows_KIND(1, depth, a + i * am, am, ak, panel, c + i * n + j, n, width, add);
   }
 }
