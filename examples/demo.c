@@ -121,7 +121,8 @@ static int softmax(const char *folder) {
   for (size_t r = 0; r < ROWS; r++) {
     double sum = 0;
     for (size_t c = 0; c < COLUMNS; c++) sum += exp((double)x[r * COLUMNS + c]);
-    for (size_t c = 0; c < COLUMNS; c++) expected[r * COLUMNS + c] = exp((double)x[r * COLUMNS + c]) / sum;
+    for (size_t c = 0; c < COLUMNS; c++)
+      expected[r * COLUMNS + c] = exp((double)x[r * COLUMNS + c]) / sum;
   }
   tj_arg args[] = {tj_ptr(out, TJ_FP32), tj_ptr(x, TJ_FP32), tj_int(COLUMNS), tj_int(COLUMNS),
                    tj_int(COLUMN_BLOCK)};

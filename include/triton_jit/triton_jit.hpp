@@ -41,13 +41,12 @@ namespace triton_jit {
 
 /* A failed call: its status, and its message as what(). */
 class error : public std::runtime_error {
- public:
+public:
   error(tj_status status, const char *message)
-      : std::runtime_error(std::string(tj_status_name(status)) + ": " + message),
-        status_(status) {}
+      : std::runtime_error(std::string(tj_status_name(status)) + ": " + message), status_(status) {}
   tj_status status() const noexcept { return status_; }
 
- private:
+private:
   tj_status status_;
 };
 
@@ -58,8 +57,7 @@ inline void check(tj_status status) {
 
 /* The dtype of a C++ element type; TJ_DTYPE_NONE if it has none. Specialise it for your own
    half-precision types. */
-template <class T>
-struct dtype_of {
+template <class T> struct dtype_of {
   static constexpr tj_dtype value = std::is_same_v<T, bool>     ? TJ_U1
                                     : std::is_same_v<T, float>  ? TJ_FP32
                                     : std::is_same_v<T, double> ? TJ_FP64
@@ -79,18 +77,15 @@ struct dtype_of {
  * value, lives as long as the call, and gives the argument by get(); it may own what the
  * argument points to.
  */
-template <class T, class Enable = void>
-struct argument;
+template <class T, class Enable = void> struct argument;
 
-template <>
-struct argument<tj_arg> {
+template <> struct argument<tj_arg> {
   explicit argument(const tj_arg &value) : arg(value) {}
   tj_arg get() const { return arg; }
   tj_arg arg;
 };
 
-template <class T>
-struct argument<T, std::enable_if_t<std::is_integral_v<T>>> {
+template <class T> struct argument<T, std::enable_if_t<std::is_integral_v<T>>> {
   explicit argument(T value) : value_(value) {}
   tj_arg get() const {
     if constexpr (std::is_same_v<T, bool>)
@@ -101,28 +96,28 @@ struct argument<T, std::enable_if_t<std::is_integral_v<T>>> {
       return tj_uint(value_);
   }
 
- private:
+private:
   T value_;
 };
 
-template <class T>
-struct argument<T, std::enable_if_t<std::is_floating_point_v<T>>> {
+template <class T> struct argument<T, std::enable_if_t<std::is_floating_point_v<T>>> {
   explicit argument(T value) : value_(static_cast<double>(value)) {}
   tj_arg get() const { return tj_float(value_); }
 
- private:
+private:
   double value_;
 };
 
 template <class T>
 struct argument<T *, std::enable_if_t<!std::is_same_v<std::remove_cv_t<T>, char>>> {
   static constexpr tj_dtype dtype = dtype_of<std::remove_cv_t<T>>::value;
-  static_assert(dtype != TJ_DTYPE_NONE,
-                "no Triton dtype for this pointer: specialise triton_jit::dtype_of, or pass tj_ptr");
+  static_assert(
+      dtype != TJ_DTYPE_NONE,
+      "no Triton dtype for this pointer: specialise triton_jit::dtype_of, or pass tj_ptr");
   explicit argument(T *value) : value_(value) {}
   tj_arg get() const { return tj_ptr(value_, dtype); }
 
- private:
+private:
   T *value_;
 };
 
@@ -131,29 +126,26 @@ struct argument<T, std::enable_if_t<std::is_convertible_v<const T &, std::string
   explicit argument(const T &value) : text_(value) {}
   tj_arg get() const { return tj_string(text_.data(), static_cast<std::uint32_t>(text_.size())); }
 
- private:
+private:
   std::string_view text_;
 };
 
-template <>
-struct argument<std::nullopt_t> {
+template <> struct argument<std::nullopt_t> {
   explicit argument(std::nullopt_t) {}
   tj_arg get() const { return tj_none(); }
 };
 
-template <class T>
-struct argument<std::optional<T>> {
+template <class T> struct argument<std::optional<T>> {
   explicit argument(const std::optional<T> &value) {
     if (value) held_.emplace(*value);
   }
   tj_arg get() const { return held_ ? held_->get() : tj_none(); }
 
- private:
+private:
   std::optional<argument<T>> held_;
 };
 
-template <class... T>
-struct argument<std::tuple<T...>> {
+template <class... T> struct argument<std::tuple<T...>> {
   explicit argument(const std::tuple<T...> &value)
       : held_(std::apply([](const T &...item) { return std::tuple<argument<T>...>(item...); },
                          value)),
@@ -162,13 +154,12 @@ struct argument<std::tuple<T...>> {
             held_)) {}
   tj_arg get() const { return tj_tuple(items_.data(), sizeof...(T)); }
 
- private:
+private:
   std::tuple<argument<T>...> held_;
   std::array<tj_arg, sizeof...(T) + 1> items_;
 };
 
-template <class A, class B>
-struct argument<std::pair<A, B>> : argument<std::tuple<A, B>> {
+template <class A, class B> struct argument<std::pair<A, B>> : argument<std::tuple<A, B>> {
   explicit argument(const std::pair<A, B> &value)
       : argument<std::tuple<A, B>>(std::tuple<A, B>(value.first, value.second)) {}
 };
@@ -185,24 +176,22 @@ inline tj_launch grid(void *stream, std::uint32_t x, std::uint32_t y = 1, std::u
 
 namespace detail {
 /* Calls `call(args, n)` with the values as arguments. */
-template <class Call, class... T>
-tj_status with_arguments(Call &&call, const T &...value) {
+template <class Call, class... T> tj_status with_arguments(Call &&call, const T &...value) {
   const std::tuple<argument<std::decay_t<const T>>...> held(value...);
   const std::array<tj_arg, sizeof...(T) + 1> args = std::apply(
       [](const auto &...item) { return std::array<tj_arg, sizeof...(T) + 1>{item.get()...}; },
       held);
   return call(args.data(), sizeof...(T));
 }
-}  // namespace detail
+} // namespace detail
 
 /* One compiled variant; a handle, cheap to copy. */
 class kernel {
- public:
+public:
   explicit kernel(tj_kernel *handle) : handle_(handle) {}
   tj_kernel *handle() const noexcept { return handle_; }
 
-  template <class... T>
-  void operator()(const tj_launch &launch, const T &...value) const {
+  template <class... T> void operator()(const tj_launch &launch, const T &...value) const {
     check(detail::with_arguments(
         [&](const tj_arg *args, std::size_t n) {
           return tj_kernel_launch(handle_, &launch, args, n);
@@ -210,13 +199,13 @@ class kernel {
         value...));
   }
 
- private:
+private:
   tj_kernel *handle_;
 };
 
 /* A Triton function; a handle, cheap to copy. */
 class function {
- public:
+public:
   explicit function(tj_function *handle) : handle_(handle) {}
   function(const std::string &source, const std::string &name) {
     check(tj_function_get(source.c_str(), name.c_str(), &handle_));
@@ -230,8 +219,7 @@ class function {
   }
   tj_function *handle() const noexcept { return handle_; }
 
-  template <class... T>
-  void operator()(const tj_launch &launch, const T &...value) const {
+  template <class... T> void operator()(const tj_launch &launch, const T &...value) const {
     check(detail::with_arguments(
         [&](const tj_arg *args, std::size_t n) {
           return tj_function_call(handle_, &launch, args, n);
@@ -239,8 +227,7 @@ class function {
         value...));
   }
 
-  template <class... T>
-  kernel prepare(const tj_launch &launch, const T &...value) const {
+  template <class... T> kernel prepare(const tj_launch &launch, const T &...value) const {
     tj_kernel *out = nullptr;
     check(detail::with_arguments(
         [&](const tj_arg *args, std::size_t n) {
@@ -256,19 +243,18 @@ class function {
     return index;
   }
 
- private:
+private:
   tj_function *handle_ = nullptr;
 };
 
-template <>
-struct argument<function> {
+template <> struct argument<function> {
   explicit argument(const function &value) : handle_(value.handle()) {}
   tj_arg get() const { return tj_fn(handle_); }
 
- private:
+private:
   tj_function *handle_;
 };
 
-}  // namespace triton_jit
+} // namespace triton_jit
 
-#endif  // TRITON_JIT_HPP
+#endif // TRITON_JIT_HPP

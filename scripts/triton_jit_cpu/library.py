@@ -48,9 +48,9 @@ class Library:
         at = names.index("@")
         placeholders = names[at + 1].split(",")
         for values in names[at + 2 :]:
-            replaced = dict(zip(placeholders, values.split(","), strict=True))
-            pattern = re.compile("|".join(placeholders))
-            lines = [pattern.sub(lambda match: replaced[match.group()], line) for line in [*names[:at], *body]]
+            lines = [*names[:at], *body]
+            for placeholder, value in zip(placeholders, values.split(","), strict=True):
+                lines = [line.replace(placeholder, value) for line in lines]
             self._add_one(lines[:at], lines[at:])
 
     def _add_one(self, names: list[str], body: list[str]) -> None:

@@ -4,7 +4,8 @@
 TJ_FN int8_t tj_atomic_max8(int8_t *p, int8_t v, int order) {
   (void)order;
   int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int8_t)v > (int8_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int8_t)v > (int8_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -12,7 +13,8 @@ TJ_FN int8_t tj_atomic_max8(int8_t *p, int8_t v, int order) {
 TJ_FN int8_t tj_atomic_min8(int8_t *p, int8_t v, int order) {
   (void)order;
   int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int8_t)v < (int8_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int8_t)v < (int8_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -20,7 +22,8 @@ TJ_FN int8_t tj_atomic_min8(int8_t *p, int8_t v, int order) {
 TJ_FN int8_t tj_atomic_umax8(int8_t *p, int8_t v, int order) {
   (void)order;
   int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint8_t)v > (uint8_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint8_t)v > (uint8_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -28,7 +31,8 @@ TJ_FN int8_t tj_atomic_umax8(int8_t *p, int8_t v, int order) {
 TJ_FN int8_t tj_atomic_umin8(int8_t *p, int8_t v, int order) {
   (void)order;
   int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint8_t)v < (uint8_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint8_t)v < (uint8_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -54,7 +58,9 @@ typedef struct tj_timespec {
 int clock_gettime(int, void *);
 TJ_FN uint64_t tj_now(void) {
   tj_timespec t;
-  return clock_gettime(1, &t) == 0 ? (uint64_t)t.seconds * UINT64_C(1000000000) + (uint64_t)t.nanoseconds : 0;
+  return clock_gettime(1, &t) == 0
+             ? (uint64_t)t.seconds * UINT64_C(1000000000) + (uint64_t)t.nanoseconds
+             : 0;
 }
 /*@ tj_atomic_poll8 */
 /* Waits until *p is the expected number; false if `timeout` nanoseconds pass first. */
@@ -70,7 +76,8 @@ TJ_FN bool tj_atomic_poll8(int8_t *p, int8_t expected, uint64_t timeout) {
 TJ_FN int16_t tj_atomic_max16(int16_t *p, int16_t v, int order) {
   (void)order;
   int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int16_t)v > (int16_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int16_t)v > (int16_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -78,7 +85,8 @@ TJ_FN int16_t tj_atomic_max16(int16_t *p, int16_t v, int order) {
 TJ_FN int16_t tj_atomic_min16(int16_t *p, int16_t v, int order) {
   (void)order;
   int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int16_t)v < (int16_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int16_t)v < (int16_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -86,7 +94,8 @@ TJ_FN int16_t tj_atomic_min16(int16_t *p, int16_t v, int order) {
 TJ_FN int16_t tj_atomic_umax16(int16_t *p, int16_t v, int order) {
   (void)order;
   int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint16_t)v > (uint16_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint16_t)v > (uint16_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -94,14 +103,16 @@ TJ_FN int16_t tj_atomic_umax16(int16_t *p, int16_t v, int order) {
 TJ_FN int16_t tj_atomic_umin16(int16_t *p, int16_t v, int order) {
   (void)order;
   int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint16_t)v < (uint16_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint16_t)v < (uint16_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
 /*@ tj_atomic_cas16 */
 TJ_FN uint16_t tj_atomic_cas16(void *p, uint16_t compare, uint16_t v, int order) {
   (void)order;
-  __atomic_compare_exchange_n((uint16_t *)p, &compare, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n((uint16_t *)p, &compare, v, false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
   return compare;
 }
 /*@ tj_atomic_poll16 */
@@ -118,7 +129,8 @@ TJ_FN bool tj_atomic_poll16(int16_t *p, int16_t expected, uint64_t timeout) {
 TJ_FN int32_t tj_atomic_max32(int32_t *p, int32_t v, int order) {
   (void)order;
   int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int32_t)v > (int32_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int32_t)v > (int32_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -126,7 +138,8 @@ TJ_FN int32_t tj_atomic_max32(int32_t *p, int32_t v, int order) {
 TJ_FN int32_t tj_atomic_min32(int32_t *p, int32_t v, int order) {
   (void)order;
   int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int32_t)v < (int32_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int32_t)v < (int32_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -134,7 +147,8 @@ TJ_FN int32_t tj_atomic_min32(int32_t *p, int32_t v, int order) {
 TJ_FN int32_t tj_atomic_umax32(int32_t *p, int32_t v, int order) {
   (void)order;
   int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint32_t)v > (uint32_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint32_t)v > (uint32_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -142,14 +156,16 @@ TJ_FN int32_t tj_atomic_umax32(int32_t *p, int32_t v, int order) {
 TJ_FN int32_t tj_atomic_umin32(int32_t *p, int32_t v, int order) {
   (void)order;
   int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint32_t)v < (uint32_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint32_t)v < (uint32_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
 /*@ tj_atomic_cas32 */
 TJ_FN uint32_t tj_atomic_cas32(void *p, uint32_t compare, uint32_t v, int order) {
   (void)order;
-  __atomic_compare_exchange_n((uint32_t *)p, &compare, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n((uint32_t *)p, &compare, v, false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
   return compare;
 }
 /*@ tj_atomic_poll32 */
@@ -166,7 +182,8 @@ TJ_FN bool tj_atomic_poll32(int32_t *p, int32_t expected, uint64_t timeout) {
 TJ_FN int64_t tj_atomic_max64(int64_t *p, int64_t v, int order) {
   (void)order;
   int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int64_t)v > (int64_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int64_t)v > (int64_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -174,7 +191,8 @@ TJ_FN int64_t tj_atomic_max64(int64_t *p, int64_t v, int order) {
 TJ_FN int64_t tj_atomic_min64(int64_t *p, int64_t v, int order) {
   (void)order;
   int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int64_t)v < (int64_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (int64_t)v < (int64_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -182,7 +200,8 @@ TJ_FN int64_t tj_atomic_min64(int64_t *p, int64_t v, int order) {
 TJ_FN int64_t tj_atomic_umax64(int64_t *p, int64_t v, int order) {
   (void)order;
   int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint64_t)v > (uint64_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint64_t)v > (uint64_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -190,14 +209,16 @@ TJ_FN int64_t tj_atomic_umax64(int64_t *p, int64_t v, int order) {
 TJ_FN int64_t tj_atomic_umin64(int64_t *p, int64_t v, int order) {
   (void)order;
   int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint64_t)v < (uint64_t)old ? v : old, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, (uint64_t)v < (uint64_t)old ? v : old, true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
 /*@ tj_atomic_cas64 */
 TJ_FN uint64_t tj_atomic_cas64(void *p, uint64_t compare, uint64_t v, int order) {
   (void)order;
-  __atomic_compare_exchange_n((uint64_t *)p, &compare, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n((uint64_t *)p, &compare, v, false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
   return compare;
 }
 /*@ tj_atomic_poll64 */
@@ -214,8 +235,9 @@ TJ_FN bool tj_atomic_poll64(int64_t *p, int64_t expected, uint64_t timeout) {
 TJ_FN float tj_atomic_fadd_f32(float *p, float v, int order) {
   (void)order;
   int32_t old = __atomic_load_n((int32_t *)p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n((int32_t *)p, &old, tj_f32_bits(tj_bits_f32((uint32_t)old) + v), true, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n((int32_t *)p, &old,
+                                      tj_f32_bits(tj_bits_f32((uint32_t)old) + v), true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return tj_bits_f32((uint32_t)old);
 }
@@ -229,7 +251,8 @@ TJ_FN float tj_atomic_xchg32(float *p, float v, int order) {
 TJ_FN float tj_atomic_casf32(float *p, float compare, float v, int order) {
   (void)order;
   int32_t old = tj_f32_bits(compare);
-  __atomic_compare_exchange_n((int32_t *)p, &old, tj_f32_bits(v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n((int32_t *)p, &old, tj_f32_bits(v), false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
   return tj_bits_f32((uint32_t)old);
 }
 /*@ tj_atomic_load_f32 */
@@ -246,8 +269,9 @@ TJ_FN void tj_atomic_store_f32(float *p, float v, int order) {
 TJ_FN double tj_atomic_fadd_f64(double *p, double v, int order) {
   (void)order;
   int64_t old = __atomic_load_n((int64_t *)p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n((int64_t *)p, &old, tj_f64_bits(tj_bits_f64((uint64_t)old) + v), true, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n((int64_t *)p, &old,
+                                      tj_f64_bits(tj_bits_f64((uint64_t)old) + v), true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return tj_bits_f64((uint64_t)old);
 }
@@ -261,7 +285,8 @@ TJ_FN double tj_atomic_xchg64(double *p, double v, int order) {
 TJ_FN double tj_atomic_casf64(double *p, double compare, double v, int order) {
   (void)order;
   int64_t old = tj_f64_bits(compare);
-  __atomic_compare_exchange_n((int64_t *)p, &old, tj_f64_bits(v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n((int64_t *)p, &old, tj_f64_bits(v), false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
   return tj_bits_f64((uint64_t)old);
 }
 /*@ tj_atomic_load_f64 */
@@ -278,8 +303,8 @@ TJ_FN void tj_atomic_store_f64(double *p, double v, int order) {
 TJ_FN uint16_t tj_atomic_fadd_f16(uint16_t *p, float v, int order) {
   (void)order;
   uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, tj_f32_to_f16(tj_f16_to_f32(old) + v), true, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, tj_f32_to_f16(tj_f16_to_f32(old) + v), true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
@@ -287,8 +312,8 @@ TJ_FN uint16_t tj_atomic_fadd_f16(uint16_t *p, float v, int order) {
 TJ_FN uint16_t tj_atomic_fadd_bf16(uint16_t *p, float v, int order) {
   (void)order;
   uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, tj_f32_to_bf16(tj_bf16_to_f32(old) + v), true, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE)) {
+  while (!__atomic_compare_exchange_n(p, &old, tj_f32_to_bf16(tj_bf16_to_f32(old) + v), true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }

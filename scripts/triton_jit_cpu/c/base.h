@@ -33,8 +33,8 @@ TJ_FN int64_t tj_limit(int64_t reach, int64_t step, int64_t n) {
 /* Does first + step * j stay in [low, high] for all j up to last? */
 TJ_FN bool tj_span(int64_t low, int64_t high, int64_t first, int64_t step, int64_t last) {
   int64_t end;
-  return !__builtin_mul_overflow(step, last, &end) && !__builtin_add_overflow(first, end, &end) && end >= low &&
-         end <= high;
+  return !__builtin_mul_overflow(step, last, &end) && !__builtin_add_overflow(first, end, &end) &&
+         end >= low && end <= high;
 }
 /*@ tj_span64 */
 /* The same for 64-bit values, with room for the difference of two of them. */

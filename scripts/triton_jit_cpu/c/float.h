@@ -61,21 +61,30 @@ TJ_FN int16_t tj_f32_to_s16(float a) {
   return a != a ? 0 : a >= 32768.0f ? INT16_MAX : a <= -32768.0f ? INT16_MIN : (int16_t)a;
 }
 /*@ tj_f32_to_u16 */
-TJ_FN uint16_t tj_f32_to_u16(float a) { return !(a > 0) ? 0 : a >= 65536.0f ? UINT16_MAX : (uint16_t)a; }
+TJ_FN uint16_t tj_f32_to_u16(float a) {
+  return !(a > 0) ? 0 : a >= 65536.0f ? UINT16_MAX : (uint16_t)a;
+}
 /*@ tj_f32_to_s32 */
 /* Towards zero; what does not fit is clamped, NaN is 0. */
 TJ_FN int32_t tj_f32_to_s32(float a) {
   return a != a ? 0 : a >= 2147483648.0f ? INT32_MAX : a <= -2147483648.0f ? INT32_MIN : (int32_t)a;
 }
 /*@ tj_f32_to_u32 */
-TJ_FN uint32_t tj_f32_to_u32(float a) { return !(a > 0) ? 0 : a >= 4294967296.0f ? UINT32_MAX : (uint32_t)a; }
+TJ_FN uint32_t tj_f32_to_u32(float a) {
+  return !(a > 0) ? 0 : a >= 4294967296.0f ? UINT32_MAX : (uint32_t)a;
+}
 /*@ tj_f32_to_s64 */
 /* Towards zero; what does not fit is clamped, NaN is 0. */
 TJ_FN int64_t tj_f32_to_s64(float a) {
-  return a != a ? 0 : a >= 9223372036854775808.0f ? INT64_MAX : a <= -9223372036854775808.0f ? INT64_MIN : (int64_t)a;
+  return a != a                         ? 0
+         : a >= 9223372036854775808.0f  ? INT64_MAX
+         : a <= -9223372036854775808.0f ? INT64_MIN
+                                        : (int64_t)a;
 }
 /*@ tj_f32_to_u64 */
-TJ_FN uint64_t tj_f32_to_u64(float a) { return !(a > 0) ? 0 : a >= 18446744073709551616.0f ? UINT64_MAX : (uint64_t)a; }
+TJ_FN uint64_t tj_f32_to_u64(float a) {
+  return !(a > 0) ? 0 : a >= 18446744073709551616.0f ? UINT64_MAX : (uint64_t)a;
+}
 /*@ tj_maxnum64 */
 /* The other operand where one is NaN. */
 TJ_FN double tj_maxnum64(double a, double b) { return ((b > a) | (a != a)) ? b : a; }
@@ -105,21 +114,30 @@ TJ_FN int16_t tj_f64_to_s16(double a) {
   return a != a ? 0 : a >= 32768.0 ? INT16_MAX : a <= -32768.0 ? INT16_MIN : (int16_t)a;
 }
 /*@ tj_f64_to_u16 */
-TJ_FN uint16_t tj_f64_to_u16(double a) { return !(a > 0) ? 0 : a >= 65536.0 ? UINT16_MAX : (uint16_t)a; }
+TJ_FN uint16_t tj_f64_to_u16(double a) {
+  return !(a > 0) ? 0 : a >= 65536.0 ? UINT16_MAX : (uint16_t)a;
+}
 /*@ tj_f64_to_s32 */
 /* Towards zero; what does not fit is clamped, NaN is 0. */
 TJ_FN int32_t tj_f64_to_s32(double a) {
   return a != a ? 0 : a >= 2147483648.0 ? INT32_MAX : a <= -2147483648.0 ? INT32_MIN : (int32_t)a;
 }
 /*@ tj_f64_to_u32 */
-TJ_FN uint32_t tj_f64_to_u32(double a) { return !(a > 0) ? 0 : a >= 4294967296.0 ? UINT32_MAX : (uint32_t)a; }
+TJ_FN uint32_t tj_f64_to_u32(double a) {
+  return !(a > 0) ? 0 : a >= 4294967296.0 ? UINT32_MAX : (uint32_t)a;
+}
 /*@ tj_f64_to_s64 */
 /* Towards zero; what does not fit is clamped, NaN is 0. */
 TJ_FN int64_t tj_f64_to_s64(double a) {
-  return a != a ? 0 : a >= 9223372036854775808.0 ? INT64_MAX : a <= -9223372036854775808.0 ? INT64_MIN : (int64_t)a;
+  return a != a                        ? 0
+         : a >= 9223372036854775808.0  ? INT64_MAX
+         : a <= -9223372036854775808.0 ? INT64_MIN
+                                       : (int64_t)a;
 }
 /*@ tj_f64_to_u64 */
-TJ_FN uint64_t tj_f64_to_u64(double a) { return !(a > 0) ? 0 : a >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)a; }
+TJ_FN uint64_t tj_f64_to_u64(double a) {
+  return !(a > 0) ? 0 : a >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)a;
+}
 /*@ tj_f64_to_odd */
 /* double to float, rounded to odd: a second rounding to a narrower type is then exact. */
 TJ_FN float tj_f64_to_odd(double a) {

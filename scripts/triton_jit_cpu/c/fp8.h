@@ -96,14 +96,16 @@ TJ_FN uint8_t tj_f32_to_e5m2_rtz(float a) {
 /* Towards zero. */
 TJ_FN uint8_t tj_f32_to_e4m3fnuz_rtz(float a) {
   const uint32_t r = tj_f32_to_e4m3fnuz(a);
-  const uint32_t t = __builtin_fabsf(tj_e4m3fnuz_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
+  const uint32_t t =
+      __builtin_fabsf(tj_e4m3fnuz_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
   return (uint8_t)(t == 0x80u && a == a ? 0u : t);
 }
 /*@ tj_f32_to_e5m2fnuz_rtz */
 /* Towards zero. */
 TJ_FN uint8_t tj_f32_to_e5m2fnuz_rtz(float a) {
   const uint32_t r = tj_f32_to_e5m2fnuz(a);
-  const uint32_t t = __builtin_fabsf(tj_e5m2fnuz_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
+  const uint32_t t =
+      __builtin_fabsf(tj_e5m2fnuz_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
   return (uint8_t)(t == 0x80u && a == a ? 0u : t);
 }
 /*@ tj_e2m1_to_f32 */

@@ -2,7 +2,9 @@
 /* Integer operations that C leaves undefined in corner cases. */
 /*@ tj_divs8 */
 /* Division by 0 gives 0; the most negative number by -1 wraps. */
-TJ_FN int8_t tj_divs8(int8_t a, int8_t b) { return b == 0 ? 0 : b == -1 ? (int8_t)(0 - (uint8_t)a) : (int8_t)(a / b); }
+TJ_FN int8_t tj_divs8(int8_t a, int8_t b) {
+  return b == 0 ? 0 : b == -1 ? (int8_t)(0 - (uint8_t)a) : (int8_t)(a / b);
+}
 /*@ tj_rems8 */
 TJ_FN int8_t tj_rems8(int8_t a, int8_t b) { return b == 0 || b == -1 ? 0 : (int8_t)(a % b); }
 /*@ tj_divu8 */
@@ -20,7 +22,9 @@ TJ_FN int8_t tj_ceildivs8(int8_t a, int8_t b) {
   return b != 0 && b != -1 && a % b != 0 && (a < 0) == (b < 0) ? (int8_t)(q + 1) : q;
 }
 /*@ tj_ceildivu8 */
-TJ_FN uint8_t tj_ceildivu8(uint8_t a, uint8_t b) { return b == 0 ? 0 : (uint8_t)(a / b + (a % b != 0)); }
+TJ_FN uint8_t tj_ceildivu8(uint8_t a, uint8_t b) {
+  return b == 0 ? 0 : (uint8_t)(a / b + (a % b != 0));
+}
 /*@ tj_ctpop8 */
 TJ_FN int tj_ctpop8(uint8_t a) { return __builtin_popcountll(a); }
 /*@ tj_ctlz8 */
@@ -28,12 +32,16 @@ TJ_FN int tj_ctlz8(uint8_t a) { return a == 0 ? 8 : __builtin_clzll(a) - 56; }
 /*@ tj_cttz8 */
 TJ_FN int tj_cttz8(uint8_t a) { return a == 0 ? 8 : __builtin_ctzll(a); }
 /*@ tj_mulhiu8 */
-TJ_FN uint8_t tj_mulhiu8(int8_t a, int8_t b) { return (uint8_t)(((uint16_t)(uint8_t)a * (uint8_t)b) >> 8); }
+TJ_FN uint8_t tj_mulhiu8(int8_t a, int8_t b) {
+  return (uint8_t)(((uint16_t)(uint8_t)a * (uint8_t)b) >> 8);
+}
 /*@ tj_mulhis8 */
 TJ_FN int8_t tj_mulhis8(int8_t a, int8_t b) { return (int8_t)(((int16_t)a * b) >> 8); }
 /*@ tj_divs16 */
 /* Division by 0 gives 0; the most negative number by -1 wraps. */
-TJ_FN int16_t tj_divs16(int16_t a, int16_t b) { return b == 0 ? 0 : b == -1 ? (int16_t)(0 - (uint16_t)a) : (int16_t)(a / b); }
+TJ_FN int16_t tj_divs16(int16_t a, int16_t b) {
+  return b == 0 ? 0 : b == -1 ? (int16_t)(0 - (uint16_t)a) : (int16_t)(a / b);
+}
 /*@ tj_rems16 */
 TJ_FN int16_t tj_rems16(int16_t a, int16_t b) { return b == 0 || b == -1 ? 0 : (int16_t)(a % b); }
 /*@ tj_divu16 */
@@ -51,7 +59,9 @@ TJ_FN int16_t tj_ceildivs16(int16_t a, int16_t b) {
   return b != 0 && b != -1 && a % b != 0 && (a < 0) == (b < 0) ? (int16_t)(q + 1) : q;
 }
 /*@ tj_ceildivu16 */
-TJ_FN uint16_t tj_ceildivu16(uint16_t a, uint16_t b) { return b == 0 ? 0 : (uint16_t)(a / b + (a % b != 0)); }
+TJ_FN uint16_t tj_ceildivu16(uint16_t a, uint16_t b) {
+  return b == 0 ? 0 : (uint16_t)(a / b + (a % b != 0));
+}
 /*@ tj_ctpop16 */
 TJ_FN int tj_ctpop16(uint16_t a) { return __builtin_popcountll(a); }
 /*@ tj_ctlz16 */
@@ -59,12 +69,16 @@ TJ_FN int tj_ctlz16(uint16_t a) { return a == 0 ? 16 : __builtin_clzll(a) - 48; 
 /*@ tj_cttz16 */
 TJ_FN int tj_cttz16(uint16_t a) { return a == 0 ? 16 : __builtin_ctzll(a); }
 /*@ tj_mulhiu16 */
-TJ_FN uint16_t tj_mulhiu16(int16_t a, int16_t b) { return (uint16_t)(((uint32_t)(uint16_t)a * (uint16_t)b) >> 16); }
+TJ_FN uint16_t tj_mulhiu16(int16_t a, int16_t b) {
+  return (uint16_t)(((uint32_t)(uint16_t)a * (uint16_t)b) >> 16);
+}
 /*@ tj_mulhis16 */
 TJ_FN int16_t tj_mulhis16(int16_t a, int16_t b) { return (int16_t)(((int32_t)a * b) >> 16); }
 /*@ tj_divs32 */
 /* Division by 0 gives 0; the most negative number by -1 wraps. */
-TJ_FN int32_t tj_divs32(int32_t a, int32_t b) { return b == 0 ? 0 : b == -1 ? (int32_t)(0 - (uint32_t)a) : (int32_t)(a / b); }
+TJ_FN int32_t tj_divs32(int32_t a, int32_t b) {
+  return b == 0 ? 0 : b == -1 ? (int32_t)(0 - (uint32_t)a) : (int32_t)(a / b);
+}
 /*@ tj_rems32 */
 TJ_FN int32_t tj_rems32(int32_t a, int32_t b) { return b == 0 || b == -1 ? 0 : (int32_t)(a % b); }
 /*@ tj_divu32 */
@@ -82,7 +96,9 @@ TJ_FN int32_t tj_ceildivs32(int32_t a, int32_t b) {
   return b != 0 && b != -1 && a % b != 0 && (a < 0) == (b < 0) ? (int32_t)(q + 1) : q;
 }
 /*@ tj_ceildivu32 */
-TJ_FN uint32_t tj_ceildivu32(uint32_t a, uint32_t b) { return b == 0 ? 0 : (uint32_t)(a / b + (a % b != 0)); }
+TJ_FN uint32_t tj_ceildivu32(uint32_t a, uint32_t b) {
+  return b == 0 ? 0 : (uint32_t)(a / b + (a % b != 0));
+}
 /*@ tj_ctpop32 */
 TJ_FN int tj_ctpop32(uint32_t a) { return __builtin_popcountll(a); }
 /*@ tj_ctlz32 */
@@ -90,12 +106,16 @@ TJ_FN int tj_ctlz32(uint32_t a) { return a == 0 ? 32 : __builtin_clzll(a) - 32; 
 /*@ tj_cttz32 */
 TJ_FN int tj_cttz32(uint32_t a) { return a == 0 ? 32 : __builtin_ctzll(a); }
 /*@ tj_mulhiu32 */
-TJ_FN uint32_t tj_mulhiu32(int32_t a, int32_t b) { return (uint32_t)(((uint64_t)(uint32_t)a * (uint32_t)b) >> 32); }
+TJ_FN uint32_t tj_mulhiu32(int32_t a, int32_t b) {
+  return (uint32_t)(((uint64_t)(uint32_t)a * (uint32_t)b) >> 32);
+}
 /*@ tj_mulhis32 */
 TJ_FN int32_t tj_mulhis32(int32_t a, int32_t b) { return (int32_t)(((int64_t)a * b) >> 32); }
 /*@ tj_divs64 */
 /* Division by 0 gives 0; the most negative number by -1 wraps. */
-TJ_FN int64_t tj_divs64(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : (int64_t)(a / b); }
+TJ_FN int64_t tj_divs64(int64_t a, int64_t b) {
+  return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : (int64_t)(a / b);
+}
 /*@ tj_rems64 */
 TJ_FN int64_t tj_rems64(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : (int64_t)(a % b); }
 /*@ tj_divu64 */
@@ -113,7 +133,9 @@ TJ_FN int64_t tj_ceildivs64(int64_t a, int64_t b) {
   return b != 0 && b != -1 && a % b != 0 && (a < 0) == (b < 0) ? (int64_t)(q + 1) : q;
 }
 /*@ tj_ceildivu64 */
-TJ_FN uint64_t tj_ceildivu64(uint64_t a, uint64_t b) { return b == 0 ? 0 : (uint64_t)(a / b + (a % b != 0)); }
+TJ_FN uint64_t tj_ceildivu64(uint64_t a, uint64_t b) {
+  return b == 0 ? 0 : (uint64_t)(a / b + (a % b != 0));
+}
 /*@ tj_ctpop64 */
 TJ_FN int tj_ctpop64(uint64_t a) { return __builtin_popcountll(a); }
 /*@ tj_ctlz64 */
@@ -142,11 +164,14 @@ TJ_FN uint32_t tj_brev32(uint32_t a) {
   return __builtin_bswap32(a);
 }
 /*@ tj_brev64 */
-TJ_FN uint64_t tj_brev64(uint64_t a) { return (uint64_t)tj_brev32((uint32_t)a) << 32 | tj_brev32((uint32_t)(a >> 32)); }
+TJ_FN uint64_t tj_brev64(uint64_t a) {
+  return (uint64_t)tj_brev32((uint32_t)a) << 32 | tj_brev32((uint32_t)(a >> 32));
+}
 /*@ tj_byte_perm */
 TJ_FN uint32_t tj_byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
   const uint64_t both = (uint64_t)b << 32 | a;
   uint32_t r = 0;
-  for (int i = 0; i < 4; i++) r |= (uint32_t)(both >> (8 * (selector >> (4 * i) & 7u)) & 0xFFu) << (8 * i);
+  for (int i = 0; i < 4; i++)
+    r |= (uint32_t)(both >> (8 * (selector >> (4 * i) & 7u)) & 0xFFu) << (8 * i);
   return r;
 }

@@ -288,7 +288,8 @@ TJ_FN float tj_log2f(float a) {
   /* f - half in two parts, the upper with few enough bits to be multiplied exactly. */
   const float high = tj_bits_f32((uint32_t)tj_f32_bits(p.f - half) & 0xFFFFF000u);
   const float low = (p.f - high) - half + r;
-  const float y = ((low + high) * -1.7605285393e-4f + low * 1.4428710938f) + high * 1.4428710938f + p.e;
+  const float y =
+      ((low + high) * -1.7605285393e-4f + low * 1.4428710938f) + high * 1.4428710938f + p.e;
   return a > 0 ? (a == TJ_INF ? a : y) : a == 0 ? -TJ_INF : TJ_NAN;
 }
 /*@ jn */
@@ -306,12 +307,14 @@ int ilogbf(float);
 /*@ tj_sinpi */
 TJ_FN double tj_sinpi(double a) {
   const double r = a - 2.0 * rint(0.5 * a); /* exact, in [-1, 1] */
-  return fabs(a) >= 0x1p53 ? (fabs(a) < (double)TJ_INF ? 0.0 * a : (double)TJ_NAN) : sin(3.14159265358979323846 * r);
+  return fabs(a) >= 0x1p53 ? (fabs(a) < (double)TJ_INF ? 0.0 * a : (double)TJ_NAN)
+                           : sin(3.14159265358979323846 * r);
 }
 /*@ tj_cospi */
 TJ_FN double tj_cospi(double a) {
   const double r = fabs(a - 2.0 * rint(0.5 * a));
-  return fabs(a) < (double)TJ_INF ? (r == 0.5 ? 0.0 : cos(3.14159265358979323846 * r)) : (double)TJ_NAN;
+  return fabs(a) < (double)TJ_INF ? (r == 0.5 ? 0.0 : cos(3.14159265358979323846 * r))
+                                  : (double)TJ_NAN;
 }
 /*@ tj_erfinv */
 /* A rational start (Giles), then two Newton steps on erf. */

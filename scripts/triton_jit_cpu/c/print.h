@@ -2,8 +2,8 @@
 /* Lines of device_print, and failures. */
 /*@ tj_print */
 int vsnprintf(char *restrict, size_t, const char *restrict, __builtin_va_list);
-__attribute__((format(printf, 2, 3), noinline, unused)) static void tj_print(const tj_program *pg, const char *format,
-                                                                             ...) {
+__attribute__((format(printf, 2, 3), noinline, unused)) static void
+tj_print(const tj_program *pg, const char *format, ...) {
   char text[512];
   __builtin_va_list args;
   __builtin_va_start(args, format);
@@ -15,8 +15,8 @@ __attribute__((format(printf, 2, 3), noinline, unused)) static void tj_print(con
 }
 /*@ tj_fail */
 int vsnprintf(char *restrict, size_t, const char *restrict, __builtin_va_list);
-__attribute__((format(printf, 3, 4), noinline, unused)) static int32_t tj_fail(const tj_program *pg, int32_t kind,
-                                                                               const char *format, ...) {
+__attribute__((format(printf, 3, 4), noinline, unused)) static int32_t
+tj_fail(const tj_program *pg, int32_t kind, const char *format, ...) {
   char text[1024];
   __builtin_va_list args;
   __builtin_va_start(args, format);
