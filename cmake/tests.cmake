@@ -10,6 +10,13 @@ add_library(tj_cmocka INTERFACE)
 target_include_directories(tj_cmocka SYSTEM INTERFACE ${TJ_CMOCKA_INCLUDE_DIR})
 target_link_libraries(tj_cmocka INTERFACE ${TJ_CMOCKA_LIBRARY})
 
+# For programs that have Triton in their process: AddressSanitizer looks for the C++ exceptions that it wraps when a
+# program starts, and Triton brings them later.
+add_library(tj_triton_host INTERFACE)
+if(TJ_SANITIZE)
+  target_link_options(tj_triton_host INTERFACE -Wl,--no-as-needed -lstdc++ -Wl,--as-needed)
+endif()
+
 # Environment of every test: the source tree's scripts (a statically linked test lies elsewhere than the library), and
 # what the sanitizers should know. A sanitizer's finding must not look like a test's own exit status.
 set(sanitizer_dir ${PROJECT_SOURCE_DIR}/tests/sanitizers)
@@ -58,11 +65,8 @@ endfunction()
 function(tj_add_integration_test name)
   string(REPLACE "." "_" target ${name})
   add_executable(${target} ${ARGN})
-  target_link_libraries(${target} PRIVATE triton_jit::triton_jit tj_flags tj_cmocka Threads::Threads m ${CMAKE_DL_LIBS})
-  if(TJ_SANITIZE)
-    # AddressSanitizer looks for the C++ exceptions that it wraps when a program starts; Triton brings them later.
-    target_link_options(${target} PRIVATE -Wl,--no-as-needed -lstdc++ -Wl,--as-needed)
-  endif()
+  target_link_libraries(${target} PRIVATE triton_jit::triton_jit tj_triton_host tj_flags tj_cmocka Threads::Threads m
+    ${CMAKE_DL_LIBS})
   tj_register_test_with_triton(${name} ${target} integration)
 endfunction()
 
