@@ -38,6 +38,7 @@ tj_status tj_freeze(int frozen) {
   return not_yet("tj_freeze");
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it will be written to */
 tj_status tj_kernel_export(tj_kernel *kernel, void *buffer, size_t *inout_size) {
   (void)kernel, (void)buffer, (void)inout_size;
   return not_yet("tj_kernel_export");

@@ -111,18 +111,19 @@ static const struct {
              {"tj_kernel_launch, checked", run_kernel},
              {"tj_kernel_launch, unchecked", run_unchecked}};
 
-enum { N_KINDS = sizeof kinds / sizeof *kinds };
+#define N_KINDS (sizeof kinds / sizeof *kinds)
+#define N_CASES (N_KINDS * N_COUNTS)
 
 static void time_calls(uint64_t n, unsigned batches) {
-  bench_case cases[N_KINDS * N_COUNTS];
+  bench_case cases[N_CASES];
   for (size_t k = 0; k < N_KINDS; k++)
     for (size_t c = 0; c < N_COUNTS; c++)
       cases[k * N_COUNTS + c] =
           (bench_case){kinds[k].name, kinds[k].run, &subjects[c], 0, 0, 0, -1};
-  bench_time(cases, N_KINDS * N_COUNTS, n, batches);
+  bench_time(cases, N_CASES, n, batches);
   printf("%-30s %9s %10s %18s %13s\n", "own cost of a call", "arguments", "ns, median",
          "10 to 90 %", "instructions");
-  for (size_t i = 0; i < N_KINDS * N_COUNTS; i++) {
+  for (size_t i = 0; i < N_CASES; i++) {
     const bench_case *c = &cases[i];
     const subject *s = c->user;
     char instructions[32] = "not counted", name[96];
@@ -203,7 +204,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < N_SUBJECTS; i++) open_subject(&subjects[i]);
 
   if (options.only >= 0) {
-    if (options.only >= N_KINDS * N_COUNTS) return 2;
+    if ((size_t)options.only >= N_CASES) return 2;
     kinds[options.only / N_COUNTS].run(&subjects[options.only % N_COUNTS], options.runs);
     printf("%s, %zu arguments\n", kinds[options.only / N_COUNTS].name,
            subjects[options.only % N_COUNTS].n);

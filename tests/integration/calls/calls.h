@@ -34,7 +34,7 @@ static inline tj_function *find_kernel(const char *file, const char *name) {
 /* Copies `n` (a multiple of 16) floats by elementwise.copy in blocks of `block`, and looks at
    each of them. All callers with one block share a variant. */
 static inline bool copies(tj_function *copy, uint32_t n, int64_t block, float first) {
-  float *memory = aligned_alloc(64, 2 * n * sizeof(float));
+  float *memory = aligned_alloc(64, (size_t)n * 2 * sizeof(float));
   if (memory == NULL) return false;
   float *x = memory, *out = memory + n;
   for (uint32_t i = 0; i < n; i++) {

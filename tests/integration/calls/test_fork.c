@@ -75,8 +75,8 @@ static void fork_of_a_fork(void) {
 static _Atomic int stop, wrong;
 
 static void *call_all_the_time(void *number) {
-  for (float i = 0; !stop; i++)
-    if (!copies(copy, 1024, 64, i + (float)(intptr_t)number)) wrong++;
+  for (int i = 0; !stop; i++)
+    if (!copies(copy, 1024, 64, (float)i + (float)(intptr_t)number)) wrong++;
   return NULL;
 }
 

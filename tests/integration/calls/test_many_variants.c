@@ -20,10 +20,12 @@ static bool is_right(int64_t plus) {
 
 static size_t resident_bytes(void) {
   FILE *file = fopen("/proc/self/statm", "r");
-  unsigned long total = 0, resident = 0;
-  CHECK(file && fscanf(file, "%lu %lu", &total, &resident) == 2);
+  char text[256]; /* pages: of the program, and of those in memory */
+  CHECK(file && fgets(text, sizeof text, file));
   CHECK(fclose(file) == 0);
-  return resident * (size_t)sysconf(_SC_PAGESIZE);
+  char *at = text;
+  CHECK(strtoul(at, &at, 10) > 0);
+  return strtoul(at, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static int unloads;

@@ -41,8 +41,8 @@ static void one_hot_variant_from_8_threads(void) {
   run_threads(8, call_hot, NULL);
   tj_stats after = stats();
   CHECK(after.compiles == before.compiles && after.misses == before.misses);
-  CHECK(after.hits - before.hits == 8 * 2 * HOT_CALLS);
-  CHECK(after.launches - before.launches == 8 * 2 * HOT_CALLS);
+  CHECK(after.hits - before.hits == (uint64_t)8 * 2 * HOT_CALLS);
+  CHECK(after.launches - before.launches == (uint64_t)8 * 2 * HOT_CALLS);
   CHECK(after.failures == 0);
 }
 
@@ -209,7 +209,7 @@ static void hot_calls_on_a_stack_of_64_kib(void) {
   CHECK(multiply() == TJ_OK && copies(hot_copy, 64, 64, 0) && writes(hot_sizes, 1));
   pthread_attr_t attributes;
   CHECK(pthread_attr_init(&attributes) == 0);
-  CHECK(pthread_attr_setstacksize(&attributes, 64 * 1024) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, (size_t)64 << 10) == 0);
   run_threads(1, call_on_a_small_stack, &attributes);
   CHECK(pthread_attr_destroy(&attributes) == 0);
 }
