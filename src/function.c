@@ -201,8 +201,8 @@ static bool is_path(const char *source) {
 static tj_status make_alias(const tj_function_desc *desc, const tj_backend_state *backend,
                             const char *source, tj_str *out) {
   /* With sizes, so that no two requests look alike. */
-  tj_str_printf(out, "%zu %zu %u %s %s%s", strlen(source), strlen(desc->name), desc->options,
-                backend->backend->name, source, desc->name);
+  tj_str_printf(out, "%zu %zu %u %u %s %s%s", strlen(source), strlen(desc->name), desc->flags,
+                desc->options, backend->backend->name, source, desc->name);
   if (desc->flags & TJ_FUNCTION_TEXT) tj_str_add(out, desc->text, desc->text_size);
   return out->failed ? tj_fail_memory() : TJ_OK;
 }

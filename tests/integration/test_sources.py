@@ -43,6 +43,15 @@ def test_source_text_from_memory(tj):
     assert "broken.py" in error.value.message and "def kernel(:" in error.value.message
 
 
+def test_an_empty_text_is_not_the_file_of_that_name(tj, write):
+    path = write("of_a_file.py", storing("n + 9", parameters="out, n"))
+    time.sleep(0.1)  # until the file's stamp counts
+    assert result(tj.function(path, "kernel"), 1) == 10
+    with pytest.raises(TritonJitError) as error:
+        tj.function(path, "kernel", text="")
+    assert error.value.name == "E_KERNEL_NOT_FOUND"
+
+
 def test_dotted_modules(child, write):
     write("in_path/my_kernels/__init__.py", "")
     write("in_path/my_kernels/deep/__init__.py", "VALUE = 20\n")
