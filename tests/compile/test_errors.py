@@ -66,6 +66,14 @@ def test_out_of_memory(compiler: Compiler, tmp_path: Path) -> None:
     assert reply.status == "E_OUT_OF_MEMORY"
 
 
+def test_out_of_memory_within_a_compile(compiler: Compiler, tmp_path: Path) -> None:
+    """Triton makes a CompilationError of it, which would be remembered as the kernel's own fault."""
+    head = "@triton.constexpr_function\ndef size(n):\n    raise MemoryError\n"
+    path = write(tmp_path, "k.py", kernel("    tl.store(out, size(3))", head=head))
+    reply = compiler.compile(compiler.open(path, "k"), [ptr("i32")])
+    assert reply.status == "E_OUT_OF_MEMORY" and "'k'" in reply["message"]
+
+
 def test_exception_whose_text_fails(compiler: Compiler, tmp_path: Path) -> None:
     head = "class Odd(Exception):\n    def __str__(self): raise RuntimeError('no text')\nraise Odd"
     reply = compiler.describe(write(tmp_path, "k.py", kernel(head=head)), "k")
