@@ -161,16 +161,15 @@ static tj_status check_pointers(const char *call, const void *handle, const char
   return TJ_OK;
 }
 
-/* Launches the variant, and counts it: in `count`, unless the host's own calls meanwhile may
-   have moved the counts. */
-static ALWAYS_INLINE tj_status launch_and_count(const tj_launch_plan *plan, tj_count *count,
-                                                bool hit) {
-  tj_launched launched;
+/* Launches the variant, and counts it. Only then are the counts looked for: the host's hooks,
+   its grid callback and its log callback may make calls meanwhile, and those move them. */
+static ALWAYS_INLINE tj_status launch_and_count(const tj_launch_plan *plan, bool hit) {
+  bool launched;
   tj_status status = tj_launch_run(plan, &launched);
-  if (UNLIKELY(launched != TJ_LAUNCHED)) count = tj_thread_counts(plan->kernel->function->index);
+  tj_count *count = tj_thread_counts(plan->kernel->function->index);
   if (LIKELY(count != NULL)) {
     if (LIKELY(hit)) tj_count_add(&count->hits);
-    if (LIKELY(launched != TJ_NOT_LAUNCHED && status == TJ_OK)) tj_count_add(&count->launches);
+    if (LIKELY(launched && status == TJ_OK)) tj_count_add(&count->launches);
   }
   return status;
 }
@@ -195,7 +194,7 @@ static tj_status call_by_key(const tj_key_head *head, const tj_arg *args, size_t
     tj_count *counts = tj_thread_counts(fn->index);
     if (LIKELY(counts != NULL)) counts->last = kernel;
     tj_launch_plan plan = {bound->backend, kernel, module, bound};
-    status = launch_and_count(&plan, counts, hit);
+    status = launch_and_count(&plan, hit);
   }
   tj_bound_release(bound);
   return status;
@@ -220,7 +219,7 @@ static inline tj_status function_call(tj_function *fn, const tj_launch *launch, 
     tj_module *module = tj_module_find(last, want.device, want.context);
     if (LIKELY(module != NULL)) {
       tj_launch_plan plan = {bound.backend, last, module, &bound};
-      return launch_and_count(&plan, counts, true);
+      return launch_and_count(&plan, true);
     }
   }
   return call_by_key(&head, args, n_args, &bound, &want);
@@ -343,7 +342,7 @@ static inline tj_status kernel_launch(tj_kernel *kernel, const tj_launch *launch
   }
   if (LIKELY(status == TJ_OK)) {
     tj_launch_plan plan = {bound.backend, kernel, module, &bound};
-    status = launch_and_count(&plan, tj_thread_counts(fn->index), true);
+    status = launch_and_count(&plan, true);
   }
   tj_bound_release(&bound);
   return status;

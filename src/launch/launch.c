@@ -44,8 +44,8 @@ static tj_status launch_with_hooks(const tj_hooks *hooks, const tj_launch_plan *
 }
 
 tj_status tj_launch_slowly(const tj_launch_plan *plan, tj_backend_launch *launch,
-                           tj_launched *out_launched) {
-  *out_launched = TJ_NOT_LAUNCHED;
+                           bool *out_launched) {
+  *out_launched = false;
   if (plan->bound->launch->grid_fn) {
     tj_status status = callback_grid(plan, launch->grid);
     if (status != TJ_OK) return status;
@@ -54,7 +54,7 @@ tj_status tj_launch_slowly(const tj_launch_plan *plan, tj_backend_launch *launch
   for (int axis = 0; axis < 3; axis++)
     if (launch->grid[axis] > plan->backend->max_grid[axis])
       return fail_grid(plan, launch->grid, axis);
-  *out_launched = TJ_LAUNCHED_SLOWLY;
+  *out_launched = true;
   const tj_hooks *hooks = tj_hooks_get();
   if (hooks) return launch_with_hooks(hooks, plan, launch);
   return plan->backend->launch(plan->module->handle, launch);

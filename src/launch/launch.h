@@ -3,6 +3,8 @@
 #ifndef TJ_LAUNCH_LAUNCH_H
 #define TJ_LAUNCH_LAUNCH_H
 
+#include <stdbool.h>
+
 #include "bind/bind.h"
 #include "cache/variant.h"
 #include "launch/hooks.h"
@@ -15,16 +17,9 @@ typedef struct tj_launch_plan {
   const tj_bound *bound;
 } tj_launch_plan;
 
-/* What became of a launch. */
-typedef enum tj_launched {
-  TJ_NOT_LAUNCHED,
-  TJ_LAUNCHED,
-  TJ_LAUNCHED_SLOWLY /* a callback or hook of the host may have called the library meanwhile */
-} tj_launched;
-
 /* With hooks set, a grid callback, or a grid that is empty or too large. */
 tj_status tj_launch_slowly(const tj_launch_plan *plan, tj_backend_launch *launch,
-                           tj_launched *out_launched);
+                           bool *out_launched);
 
 static inline int tj_grid_is_plain(const uint32_t grid[3], const uint32_t max[3]) {
   /* One comparison for both ends: 0 - 1 is the largest number. */
@@ -35,7 +30,7 @@ static inline int tj_grid_is_plain(const uint32_t grid[3], const uint32_t max[3]
  * Computes the grid (the host's callback may run) and launches. A grid with a zero in it
  * launches nothing: *out_launched tells.
  */
-static inline tj_status tj_launch_run(const tj_launch_plan *plan, tj_launched *out_launched) {
+static inline tj_status tj_launch_run(const tj_launch_plan *plan, bool *out_launched) {
   const tj_launch *asked = plan->bound->launch;
   const tj_backend *backend = plan->backend;
   tj_backend_launch launch = {.struct_size = sizeof launch,
@@ -50,7 +45,7 @@ static inline tj_status tj_launch_run(const tj_launch_plan *plan, tj_launched *o
                            !tj_grid_is_plain(launch.grid, backend->max_grid),
                        0))
     return tj_launch_slowly(plan, &launch, out_launched);
-  *out_launched = TJ_LAUNCHED;
+  *out_launched = true;
   return backend->launch(plan->module->handle, &launch);
 }
 

@@ -72,6 +72,31 @@ def test_statistics(tj, kernel):
     assert after.load_ns > before.load_ns
 
 
+def test_a_log_callback_that_launches(child, write):
+    """What it launches is a function beyond those that its thread has room to count."""
+    head = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef {}(out, n):\n"
+    path = write("talks.py", head.format("talks") + '    tl.device_print("n is", n)\n    tl.store(out, n)\n')
+    text = head.format("later") + "    tl.store(out, n + {})\n"
+    code = f"""
+        import threading
+        talks = tj.function({str(path)!r}, "talks")
+        out, other = np.zeros(1, np.int32), np.zeros(1, np.int32)
+        talks.prepare(out, 5)
+        for i in range(64):
+            later = tj.function(f"later{{i}}.py", "later", text={text!r}.format(i))
+        kernel = later.prepare(other, 7)
+        launch, args = tj.launch(), args_array([other, 7])
+        callback = LOG_FN(lambda *_: tj.check(tj.c.tj_kernel_launch(kernel.handle, byref(launch), args, 2)))
+        tj.c.tj_set_log(callback, None, LOG_INFO)
+        thread = threading.Thread(target=lambda: [talks((1,), out, 5) for _ in range(3)])
+        thread.start()
+        thread.join()
+        tj.c.tj_set_log(LOG_FN(), None, 0)
+        print(out[0], other[0], *[(f.stats.hits, f.stats.launches) for f in (talks, later)])
+        """
+    assert child(code) == "5 70 (3, 3) (3, 3)\n"
+
+
 def test_trim_unloads_and_calls_load_again(tj, kernel):
     ids = kernel("many.block_ids_plus")
     out = np.zeros(64, np.int32)
