@@ -228,9 +228,10 @@ static inline tj_status function_call(tj_function *fn, const tj_launch *launch, 
 tj_status tj_function_call(tj_function *fn, const tj_launch *launch, const tj_arg *args,
                            size_t n_args) {
   if (UNLIKELY(fn == NULL || launch == NULL || (args == NULL && n_args > 0)))
-    return check_pointers("tj_function_call", fn, "fn", launch, args, n_args);
+    return tj_launch_deliver(launch,
+                             check_pointers("tj_function_call", fn, "fn", launch, args, n_args));
   tj_status status = function_call(fn, launch, args, n_args);
-  return UNLIKELY(status != TJ_OK) ? tj_deliver(launch->error, status) : TJ_OK;
+  return UNLIKELY(status != TJ_OK) ? tj_launch_deliver(launch, status) : TJ_OK;
 }
 
 static tj_status prepare(tj_function *fn, const tj_launch *launch, const tj_arg *args,
@@ -250,8 +251,8 @@ static tj_status prepare(tj_function *fn, const tj_launch *launch, const tj_arg 
 tj_status tj_function_prepare(tj_function *fn, const tj_launch *launch, const tj_arg *args,
                               size_t n_args, tj_kernel **out_kernel) {
   tj_status status = check_pointers("tj_function_prepare", fn, "fn", launch, args, n_args);
-  if (status != TJ_OK) return status;
-  return tj_deliver(launch->error, prepare(fn, launch, args, n_args, out_kernel));
+  if (status != TJ_OK) return tj_launch_deliver(launch, status);
+  return tj_launch_deliver(launch, prepare(fn, launch, args, n_args, out_kernel));
 }
 
 static tj_status is_prepared(tj_function *fn, const tj_launch *launch, const tj_arg *args,
@@ -270,10 +271,10 @@ static tj_status is_prepared(tj_function *fn, const tj_launch *launch, const tj_
 tj_status tj_function_is_prepared(tj_function *fn, const tj_launch *launch, const tj_arg *args,
                                   size_t n_args, int *out_prepared) {
   tj_status status = check_pointers("tj_function_is_prepared", fn, "fn", launch, args, n_args);
-  if (status != TJ_OK) return status;
+  if (status != TJ_OK) return tj_launch_deliver(launch, status);
   if (out_prepared == NULL)
-    return tj_deliver(launch->error, tj_fail_null("tj_function_is_prepared", "out_prepared"));
-  return tj_deliver(launch->error, is_prepared(fn, launch, args, n_args, out_prepared));
+    return tj_launch_deliver(launch, tj_fail_null("tj_function_is_prepared", "out_prepared"));
+  return tj_launch_deliver(launch, is_prepared(fn, launch, args, n_args, out_prepared));
 }
 
 static tj_status fail_variant(const tj_kernel *kernel, const tj_bound *bound) {
@@ -351,7 +352,8 @@ static inline tj_status kernel_launch(tj_kernel *kernel, const tj_launch *launch
 tj_status tj_kernel_launch(tj_kernel *kernel, const tj_launch *launch, const tj_arg *args,
                            size_t n_args) {
   if (UNLIKELY(kernel == NULL || launch == NULL || (args == NULL && n_args > 0)))
-    return check_pointers("tj_kernel_launch", kernel, "kernel", launch, args, n_args);
+    return tj_launch_deliver(
+        launch, check_pointers("tj_kernel_launch", kernel, "kernel", launch, args, n_args));
   tj_status status = kernel_launch(kernel, launch, args, n_args);
-  return UNLIKELY(status != TJ_OK) ? tj_deliver(launch->error, status) : TJ_OK;
+  return UNLIKELY(status != TJ_OK) ? tj_launch_deliver(launch, status) : TJ_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "bind/bind.h"
 #include "cache/variant.h"
 #include "function.h"
@@ -33,6 +34,15 @@ tj_status tj_want_get(const tj_want *want, tj_kernel **out_kernel, tj_module **o
  */
 tj_status tj_want_bind(tj_function *fn, const tj_launch *launch, const tj_arg *args, size_t n_args,
                        bool preparing, tj_bound *bound, tj_want *out_want);
+
+/*
+ * Takes a failure to where the launch wants it described. A launch that is missing or too
+ * short has no such place.
+ */
+static inline tj_status tj_launch_deliver(const tj_launch *launch, tj_status status) {
+  bool has_place = launch && launch->struct_size >= sizeof *launch;
+  return has_place ? tj_deliver(launch->error, status) : status;
+}
 
 /* An event about the wanted variant, for the hooks. `kernel` may be NULL. */
 tj_event tj_want_event(const tj_want *want, const tj_kernel *kernel, tj_status status,

@@ -115,9 +115,14 @@ static tj_status prepare_async(tj_function *fn, const tj_launch *launch, const t
 
 tj_status tj_function_prepare_async(tj_function *fn, const tj_launch *launch, const tj_arg *args,
                                     size_t n_args, tj_prepared_fn done, void *user) {
-  if (fn == NULL) return tj_fail_null("tj_function_prepare_async", "fn");
-  if (launch == NULL) return tj_fail_null("tj_function_prepare_async", "launch");
-  if (args == NULL && n_args > 0)
-    return tj_fail_null("tj_function_prepare_async", "args (with n_args > 0)");
-  return tj_deliver(launch->error, prepare_async(fn, launch, args, n_args, done, user));
+  tj_status status;
+  if (fn == NULL)
+    status = tj_fail_null("tj_function_prepare_async", "fn");
+  else if (launch == NULL)
+    status = tj_fail_null("tj_function_prepare_async", "launch");
+  else if (args == NULL && n_args > 0)
+    status = tj_fail_null("tj_function_prepare_async", "args (with n_args > 0)");
+  else
+    status = prepare_async(fn, launch, args, n_args, done, user);
+  return tj_launch_deliver(launch, status);
 }

@@ -144,6 +144,31 @@ static void calling(void **state) {
                "tj_target", "backend", "arch");
 }
 
+/* A handle that is NULL is a failure like any other: described where the launch says. */
+static void null_handles_with_a_place_for_the_error(void **state) {
+  (void)state;
+  int flag;
+  char text[200];
+  tj_error error = TJ_ERROR_INIT(text, sizeof text);
+  tj_launch mine = TJ_LAUNCH_INIT;
+  mine.error = &error;
+#define assert_delivered(expression)             \
+  do {                                           \
+    error.status = TJ_OK;                        \
+    *text = 0;                                   \
+    assert_fails(expression, TJ_E_NULL, "NULL"); \
+    assert_int_equal(error.status, TJ_E_NULL);   \
+    assert_string_equal(text, tj_last_error());  \
+  } while (0)
+  assert_delivered(tj_function_call(NULL, &mine, args, 2));
+  assert_delivered(tj_function_call(good.defaults, &mine, NULL, 2));
+  assert_delivered(tj_function_prepare(NULL, &mine, args, 2, NULL));
+  assert_delivered(tj_function_prepare_async(NULL, &mine, args, 2, NULL, NULL));
+  assert_delivered(tj_function_is_prepared(NULL, &mine, args, 2, &flag));
+  assert_delivered(tj_kernel_launch(NULL, &mine, args, 2));
+#undef assert_delivered
+}
+
 static void kernels(void **state) {
   (void)state;
   tj_kernel_info info = {.struct_size = sizeof info};
@@ -329,6 +354,19 @@ static void struct_sizes(void **state) {
   assert_sizes_checked(tj_launch, mine, tj_kernel_launch(kernel, &mine, args, 2));
   assert_null(out);
 
+  /* What lies beyond the size is not looked at, the place for the error neither. */
+  mine.struct_size = offsetof(tj_launch, error);
+  memset(&mine.error, 0x5a, sizeof mine.error);
+  assert_fails(tj_function_call(good.defaults, &mine, args, 2), TJ_E_STRUCT_SIZE, "tj_launch");
+  assert_fails(tj_function_prepare(good.defaults, &mine, args, 2, &out), TJ_E_STRUCT_SIZE,
+               "tj_launch");
+  assert_fails(tj_function_prepare_async(good.defaults, &mine, args, 2, NULL, NULL),
+               TJ_E_STRUCT_SIZE, "tj_launch");
+  assert_fails(tj_function_is_prepared(good.defaults, &mine, args, 2, &flag), TJ_E_STRUCT_SIZE,
+               "tj_launch");
+  assert_fails(tj_kernel_launch(kernel, &mine, args, 2), TJ_E_STRUCT_SIZE, "tj_launch");
+  mine = (tj_launch)TJ_LAUNCH_INIT;
+
   tj_target target = TJ_TARGET_INIT;
   target.backend = "cpu";
   target.arch = "native";
@@ -411,6 +449,7 @@ int main(void) {
       cmocka_unit_test_setup(getting_functions, test_setup),
       cmocka_unit_test_setup(asking_functions, test_setup),
       cmocka_unit_test_setup(calling, test_setup),
+      cmocka_unit_test_setup(null_handles_with_a_place_for_the_error, test_setup),
       cmocka_unit_test_setup(kernels, test_setup),
       cmocka_unit_test_setup(grid_callback, test_setup),
       cmocka_unit_test_setup(process, test_setup),
