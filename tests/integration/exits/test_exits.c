@@ -15,7 +15,9 @@
 
 #include <cmocka.h>
 
-enum { RUNS = 5 };
+#ifndef RUNS
+#define RUNS 5
+#endif
 
 typedef struct run {
   pid_t pid;
