@@ -81,10 +81,11 @@ static bool waits_for_me(const tj_flight *flight) {
 }
 
 static tj_status fail_recursion(const char *name) {
-  return tj_fail(TJ_E_RECURSION,
-                 "a compile of '%s' needs the result of a call of the same variant; call kernels "
-                 "from functions, not while their file is imported",
-                 name);
+  return tj_fail(
+      TJ_E_RECURSION,
+      "a compile of '%s' needs the result of a call of the same variant; call it neither "
+      "while its file is imported nor from a compile or load hook",
+      name);
 }
 
 /* The room for its variant is taken now: what was compiled is never without a place. */

@@ -308,6 +308,7 @@ static void test_recursion(void **state) {
   assert_status(call_number(200), TJ_OK); /* the compile itself goes on */
   assert_int_equal(atomic_load(&recursion_status), TJ_E_RECURSION);
   assert_message("'failing'");
+  assert_message("hook");
 }
 
 /* Two threads, each compiling what the other's compile needs. */
