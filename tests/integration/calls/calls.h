@@ -16,6 +16,15 @@
 
 #include "scenario.h"
 
+/* Which sanitizer watches: what it cannot bear is left to the builds without it. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define HAVE_TSAN 1
+#endif
+#endif
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* `name` of kernels/<file>.py on the CPU; NULL if it cannot be had. */

@@ -18,6 +18,7 @@ static bool is_right(int64_t plus) {
   return true;
 }
 
+#if !defined HAVE_ASAN && !defined HAVE_TSAN /* which keep what was freed */
 static size_t resident_bytes(void) {
   FILE *file = fopen("/proc/self/statm", "r");
   char text[256]; /* pages: of the program, and of those in memory */
@@ -27,6 +28,9 @@ static size_t resident_bytes(void) {
   CHECK(strtoul(at, &at, 10) > 0);
   return strtoul(at, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
+#else
+static size_t resident_bytes(void) { return 0; }
+#endif
 
 static int unloads;
 static void count_unload(void *user, const tj_event *event) {
