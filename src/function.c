@@ -60,7 +60,9 @@ static bool files_changed(const tj_signature *signature, int64_t described_ns, b
         (uint64_t)now.st_ino != atomic_load_explicit(&file->inode, memory_order_relaxed) ||
         mtime_ns(&now) != stamped)
       return true;
-    if (stamped > described_ns - RACY_NS) *out_racy = true;
+    /* A time stamp of the future is odd, but as good as one of the past. */
+    int64_t age = described_ns - stamped;
+    if (age > -RACY_NS && age < RACY_NS) *out_racy = true;
   }
   return false;
 }
@@ -255,6 +257,8 @@ static tj_status check_desc(const tj_function_desc *desc) {
   if (desc->flags & ~(uint32_t)TJ_FUNCTION_TEXT)
     return tj_fail(TJ_E_INVALID, "tj_function_desc.flags is 0x%x; only TJ_FUNCTION_TEXT is known",
                    desc->flags);
+  if (desc->reserved)
+    return tj_fail(TJ_E_INVALID, "tj_function_desc.reserved is %u; it must be 0", desc->reserved);
   if (desc->flags & TJ_FUNCTION_TEXT && desc->text == NULL)
     return tj_fail_null("tj_function_get_ex", "desc->text (with TJ_FUNCTION_TEXT)");
   if (desc->options && tj_options_json(desc->options) == NULL)
@@ -328,7 +332,7 @@ tj_status tj_function_stale(tj_function *fn, int *out_stale) {
   if (fn == NULL) return tj_fail_null("tj_function_stale", "fn");
   if (out_stale == NULL) return tj_fail_null("tj_function_stale", "out_stale");
   bool racy;
-  *out_stale = files_changed(fn->signature, INT64_MAX, &racy);
+  *out_stale = files_changed(fn->signature, 0, &racy);
   return TJ_OK;
 }
 

@@ -72,7 +72,9 @@ typedef struct tj_function_desc {
  *
  * A function is a snapshot: of its file, its signature, and the helpers that the file
  * imports. Asking again checks their size, time stamp and inode; if one has changed the
- * answer is a new function with the new code, and the old handle keeps the old code.
+ * answer is a new function with the new code, and the old handle keeps the old code. A file
+ * that an import looked for and did not find, or that the code opens by itself, is not
+ * among them.
  *
  * Bound to the first backend that is present (its driver loads and reports a device), in
  * the order in which they were built in, else to "cpu".
@@ -221,7 +223,8 @@ TJ_API tj_status tj_function_prepare(tj_function *fn, const tj_launch *launch, c
 
 /*
  * Told once, from a thread of the library, when an asynchronous prepare is over.
- * `message` is "" on success and valid during the call.
+ * `message` is "" on success and valid during the call. It must not wait for another
+ * asynchronous prepare: two of them run at a time.
  */
 typedef void (*tj_prepared_fn)(void *user, tj_status status, tj_kernel *kernel,
                                const char *message);

@@ -80,7 +80,8 @@ enum { TJ_LOG_ERROR = 1, TJ_LOG_WARNING = 2, TJ_LOG_INFO = 3, TJ_LOG_DEBUG = 4 }
  * Gets what the library and the kernels' files have to say: warnings, what a kernel file
  * prints while it is imported, device_print on the CPU backend (all TJ_LOG_INFO).
  * `text` is one message without a line end, valid during the call. Called from any
- * thread, several at once; it must not call the library's compile or get functions.
+ * thread, several at once. It may launch what is compiled and loaded, but must not call what
+ * may compile, or tj_function_get.
  */
 typedef void (*tj_log_fn)(void *user, int level, const char *text);
 
@@ -108,7 +109,11 @@ typedef struct tj_event {
 
 typedef void (*tj_hook_fn)(void *user, const tj_event *event);
 
-/* Each may be NULL. Called on the thread at work, with no lock held. */
+/*
+ * Each may be NULL. Called on the thread at work, with no lock held: a hook may make calls
+ * of its own, but compile and load hooks not of the variant that they report
+ * (TJ_E_RECURSION).
+ */
 typedef struct tj_hooks {
   uint32_t struct_size; /* sizeof(tj_hooks) */
   uint32_t reserved;    /* 0 */
