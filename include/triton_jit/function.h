@@ -168,7 +168,7 @@ enum {
 typedef struct tj_launch {
   uint32_t struct_size; /* sizeof(tj_launch) */
   uint32_t flags;       /* TJ_LAUNCH_* */
-  int32_t device;       /* ordinal; -1: the backend's current device */
+  int32_t device;       /* ordinal; -1 (any negative number): the current device */
   uint32_t num_warps;   /* a power of two; 0: Triton's default */
   void *stream;         /* always explicit, never ambient; NULL: the backend's default stream */
   uint32_t grid[3];     /* programs; a zero in any of them launches nothing */
