@@ -102,10 +102,10 @@ def environment(mode: str, cache: Path | None, home: Path, **more: str | None) -
 
 
 def start(env: dict[str, str], steps: Iterable[Sequence[Any]], records: Path, **popen: Any) -> subprocess.Popen[str]:
-    """Starts the host; finish() waits for it."""
+    """Starts the host, ``through`` another program if there is one; finish() waits for it."""
     words = [str(word) for step in steps for word in step]
     return subprocess.Popen(
-        [str(HOST), str(records), *words],
+        [*popen.pop("through", []), str(HOST), str(records), *words],
         env=env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -59,8 +59,12 @@ def tmpfs(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 
 @pytest.fixture
-def other_user() -> dict[str, int]:
-    """What makes a process another user's, one without a name; needs root."""
+def other_user() -> dict[str, list[str]]:
+    """What makes a process another user's, one without a name; needs root.
+
+    It may read everything, since the Python under test may lie in root's home, but write nothing of root's.
+    """
     if os.geteuid() != 0:
         pytest.skip("only root can start a process as another user")
-    return {"user": 54321, "group": 54321, "extra_groups": []}
+    reads_all = [f"--{kind}-caps=+dac_read_search" for kind in ("inh", "ambient")]
+    return {"through": ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", *reads_all, "--"]}

@@ -51,7 +51,7 @@ def test_cache_is_read_only(embedded: Host, tmpfs: Callable[[str], Path], tmp_pa
     assert sorted(folder.rglob("*")) == before
 
 
-def test_cache_of_another_user(host: Host, other_user: dict[str, int], tmp_path: Path) -> None:
+def test_cache_of_another_user(host: Host, other_user: dict[str, list[str]], tmp_path: Path) -> None:
     """R058: root's folder, mode 755, and a process without rights there."""
     cache = tmp_path / "theirs"
     cache.mkdir(mode=0o755)
@@ -62,7 +62,7 @@ def test_cache_of_another_user(host: Host, other_user: dict[str, int], tmp_path:
     assert list(cache.iterdir()) == []
 
 
-def test_home_unset(embedded: Host, other_user: dict[str, int], tmp_path: Path) -> None:
+def test_home_unset(embedded: Host, other_user: dict[str, list[str]], tmp_path: Path) -> None:
     """A user without a name or a home: no folder called '~' appears anywhere."""
     where = tmp_path / "cwd"
     where.mkdir()

@@ -281,7 +281,7 @@ def open_to_others(folder: Path) -> None:
         each.chmod(0o755)
 
 
-def test_few_processes_allowed(worker: Host, other_user: dict[str, int], tmp_path: Path) -> None:
+def test_few_processes_allowed(worker: Host, other_user: dict[str, list[str]], tmp_path: Path) -> None:
     """R081: cold variants at once where a user may have few threads and processes; the worker has the limit, too."""
     open_to_others(tmp_path)
     found = worker(
@@ -292,7 +292,7 @@ def test_few_processes_allowed(worker: Host, other_user: dict[str, int], tmp_pat
     found[4].ok("right")
 
 
-def test_no_process_allowed(host: Host, other_user: dict[str, int], tmp_path: Path) -> None:
+def test_no_process_allowed(host: Host, other_user: dict[str, list[str]], tmp_path: Path) -> None:
     """Not even the worker, or the Python that is asked about itself, can be started: the message says why."""
     open_to_others(tmp_path)
     found = host(("nproc", 1), ADD, ADD, cache=tmp_path / "cold", popen=other_user)
