@@ -240,7 +240,13 @@ static tj_status ask(void *argument) {
 
 static tj_status handle(const void *request, size_t size, void **out_reply, size_t *out_size) {
   bool elsewhere;
+  tj_kept_error *kept = tj_error_keep();
   tj_status status = tj_embedded_start(&elsewhere);
+  if (status != TJ_OK && elsewhere) { /* until 3.11 that can change from one look to the next */
+    tj_error_put_back(kept);
+    return tj_compiler_worker.handle(request, size, out_reply, out_size);
+  }
+  free(kept);
   if (status != TJ_OK) return status;
   tj_guest guest;
   tj_guest_enter(&guest);

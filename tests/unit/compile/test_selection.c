@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "process_test.h"
+#include "unit.h"
 
 #define ECHO "{\"op\":\"echo\"}"
 #define OP(name) "{\"op\":\"" name "\"}"
@@ -423,7 +424,7 @@ static void child_during_embedded(void) { /* asked for by name: a child cannot h
   CHECK(pthread_join(slow, NULL) == 0);
 }
 
-static void child_while_it_starts(void) {
+__attribute__((unused)) static void child_while_it_starts(void) {
   for (int i = 0; i < 10; i++) {
     pid_t host = fork();
     if (host == 0) {
@@ -452,6 +453,14 @@ static void suspend_without_python(void) {
 }
 
 /* ---------------------------------------------------------------------------------------- */
+
+/* A child of a sanitizer's process hangs if another thread was in its allocator during the fork: this one is left out
+   there, and not counted. */
+#if TEST_ADDRESS_SANITIZER || TEST_THREAD_SANITIZER
+#define CHILD_WHILE_IT_STARTS(X)
+#else
+#define CHILD_WHILE_IT_STARTS(X) X(child_while_it_starts)
+#endif
 
 #define SCENARIOS(X)                  \
   X(wrong_options)                    \
@@ -484,7 +493,7 @@ static void suspend_without_python(void) {
   X(thread_that_started_it_ends)      \
   X(child_of_embedded)                \
   X(child_during_embedded)            \
-  X(child_while_it_starts)            \
+  CHILD_WHILE_IT_STARTS(X)            \
   X(suspend_without_python)
 
 SCENARIOS(SCENARIO_TEST)
