@@ -198,7 +198,10 @@ static void suspend_while_another_thread_holds_it(void) {
   run("pass");
 }
 
+static atomic_bool asking;
+
 static void *ask_slowly(void *unused) {
+  atomic_store(&asking, true);
   CHECK(ask_status(SLEEP) == TJ_OK);
   atomic_store(&done, true);
   return unused;
@@ -211,7 +214,8 @@ static void worker_lets_python_go_on(void) {
   void *thread = save_thread();
   pthread_t slow;
   CHECK(pthread_create(&slow, NULL, ask_slowly, NULL) == 0);
-  usleep(200000);
+  while (!atomic_load(&asking)) usleep(1000);
+  usleep(300000); /* it is in the queue by then */
   restore_thread(thread);
   CHECK(ask_status(ECHO) == TJ_OK); /* waits for the slow one, holding the GIL when it came */
   CHECK(atomic_load(&done));
