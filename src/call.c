@@ -8,14 +8,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/likely.h"
 #include "base/str.h"
 #include "base/thread.h"
 #include "cache/table.h"
 #include "launch/launch.h"
 #include "load/backends.h"
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* into the hit path */
 
 /* ---- what a call wants ------------------------------------------------------------------------ */

@@ -8,10 +8,8 @@
 
 #include <string.h>
 
+#include "base/likely.h"
 #include "bind/bind.h"
-
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Why an attempt to bind stops without an error; they never leave this folder. */
 #define TJ_NEEDS_ROOM ((tj_status)-1)   /* the buffers are too small */
