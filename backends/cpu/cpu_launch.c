@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu/cpu_launch.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -36,6 +37,12 @@ static void host_fail(void *ctx, int32_t kind, const char *text, size_t size) {
 static void host_print(void *ctx, const char *text, size_t size) {
   (void)ctx;
   tj_log_text(TJ_LOG_INFO, text, size);
+}
+
+static int32_t host_wait(void *ctx) {
+  const tj_cpu_call *call = ctx;
+  (void)sched_yield();
+  return atomic_load_explicit(&call->failed, memory_order_relaxed);
 }
 
 void tj_cpu_call_fail(tj_cpu_call *call, tj_status status, const char *text) {
@@ -161,7 +168,7 @@ tj_status tj_cpu_launch(void *handle, const tj_backend_launch *launch) {
   call.module = module;
   call.params = launch->params;
   call.grid = grid;
-  call.host = (tj_cpu_host){&call, host_print, host_fail};
+  call.host = (tj_cpu_host){&call, host_print, host_fail, host_wait, NULL};
   atomic_init(&call.failed, false);
 
   void *scratch = NULL;

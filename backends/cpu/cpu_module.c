@@ -43,9 +43,10 @@ static tj_status check_info(const tj_artifact *artifact, const tj_cpu_info *info
                    "kernel %s: its artifact was made for CPU ABI %u, and this library has %u; "
                    "use the library's own scripts to compile it",
                    name, info->abi, TJ_CPU_ABI);
-  if (info->flags & ~(uint32_t)TJ_CPU_ORDERED)
+  const uint32_t known = TJ_CPU_ORDERED | TJ_CPU_SANITIZED;
+  if (info->flags & ~known)
     return tj_fail(TJ_E_LOAD, "kernel %s: its artifact has flags 0x%x, and this library knows 0x%x",
-                   name, info->flags, (unsigned)TJ_CPU_ORDERED);
+                   name, info->flags, known);
   if (info->params_size != artifact->params_size || info->n_params != artifact->n_slots)
     return tj_fail(TJ_E_LOAD,
                    "kernel %s: its code takes %u parameters of %u bytes together, but its "

@@ -21,7 +21,7 @@ from triton.backends.compiler import BaseBackend, GPUTarget
 from . import toolchain
 from .errors import XdslMissing
 
-ABI = 1
+ABI = 2
 FP8 = ("fp8e4b15", "fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16")
 
 _names: set[str] = {"cpu"}

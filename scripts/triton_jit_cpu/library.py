@@ -15,7 +15,19 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-_FILES = ("base.h", "integer.h", "float.h", "half.h", "fp8.h", "math.h", "range.h", "print.h", "atomic.h", "dot.h")
+_FILES = (
+    "base.h",
+    "integer.h",
+    "float.h",
+    "half.h",
+    "fp8.h",
+    "math.h",
+    "range.h",
+    "print.h",
+    "wait.h",
+    "atomic.h",
+    "dot.h",
+)
 _HEAD = re.compile(r"^/\*@ (.*) \*/$")
 _WORD = re.compile(r"\b(?:tj_\w+|TJ_\w+|fmodf?|sqrtf?|[a-z0-9]+f?)\b")
 

@@ -42,6 +42,7 @@ class ModuleEmitter:
         self.entry = module.entry
         self.by_name = {f.name: f for f in module.funcs}
         self.ordered = False
+        self.may_wait = any(_may_wait(op) for func in module.funcs for op in walk(func.body))
         self.scratch_sizes: dict[str, int] = {}
         self.tables: dict[tuple[str, tuple[int, ...]], str] = {}
         self.table_lines: list[str] = []
@@ -174,7 +175,7 @@ class ModuleEmitter:
         struct = "\n".join(["typedef struct tj_params {", *fields, "} tj_params;"]) if fields else ""
         call = ", ".join(["&pg", "scratch", *args])
         run = f"""\
-TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {size}u, {count}u}};
+TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {size}u, {count}u, NULL}};
 
 TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint64_t first, uint64_t last,
                                void *scratch, const tj_cpu_host *host) {{
@@ -205,6 +206,11 @@ TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint6
 
 def _pointer_to(kind: str) -> str:
     return f"{kind}*" if kind.endswith("*") else f"{kind} *"
+
+
+def _may_wait(op: Op) -> bool:
+    """True for what a program can look at another one's progress with."""
+    return op.name.startswith("tt.atomic_") or op.name == "tt.load" and bool(op.attrs.get("isVolatile"))
 
 
 def _short_name(name: str) -> str:

@@ -52,7 +52,10 @@ class As:
 
 
 class _Host(ctypes.Structure):
-    _fields_ = [("ctx", ctypes.c_void_p), ("print", ctypes.c_void_p), ("fail", ctypes.c_void_p)]
+    _fields_ = [
+        ("ctx", ctypes.c_void_p), ("print", ctypes.c_void_p), ("fail", ctypes.c_void_p), ("wait", ctypes.c_void_p),
+        ("sanitizer", ctypes.c_void_p),
+    ]  # fmt: skip
 
 
 class Info(ctypes.Structure):
@@ -64,10 +67,12 @@ class Info(ctypes.Structure):
         ("scratch_size", ctypes.c_uint64),
         ("params_size", ctypes.c_uint32),
         ("n_params", ctypes.c_uint32),
+        ("params", ctypes.POINTER(ctypes.c_char_p)),
     ]
 
 
 _PRINT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+_WAIT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _FAIL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_size_t)
 
 
@@ -111,7 +116,9 @@ class Program:
         on_fail = _FAIL(
             lambda ctx, kind, text, size: self.failures.append((kind, ctypes.string_at(text, size).decode()))
         )
-        host = _Host(None, ctypes.cast(on_print, ctypes.c_void_p), ctypes.cast(on_fail, ctypes.c_void_p))
+        on_wait = _WAIT(lambda ctx: int(bool(self.failures)))
+        services = [ctypes.cast(f, ctypes.c_void_p) for f in (on_print, on_fail, on_wait)]
+        host = _Host(None, *services, None)
         sizes = (ctypes.c_uint32 * 3)(gx, gy, gz)
         rc = self.lib.tj_cpu_run_1(
             ctypes.c_void_p(ctypes.addressof(block) + at), sizes, ctypes.c_uint64(first),
@@ -155,7 +162,7 @@ def compile_kernel(kernel: Any, args: dict[str, Any], **options: Any) -> tuple[P
         file.flush()
         lib = ctypes.CDLL(file.name)
     info = Info.in_dll(lib, "tj_cpu_info_1")
-    assert info.abi == 1
+    assert info.abi == 2
     program = Program(compiled, lib, info, types)
     return program, values
 

@@ -304,6 +304,6 @@ def atomic(x):
     program, _ = compile_kernel(made.plain, {"x": x, "a": As("i8", 1), "b": As("i64", 2), "c": As("i32", 3)})
     assert (program.info.flags, program.info.params_size, program.info.n_params) == (0, 28, 4)
     cpu = program.compiled.metadata.cpu
-    assert cpu == {"abi": 1, "flags": 0, "scratch_size": program.info.scratch_size, "params_size": 28}
+    assert cpu == {"abi": 2, "flags": 0, "scratch_size": program.info.scratch_size, "params_size": 28}
     program, _ = compile_kernel(made.atomic, {"x": x})
     assert program.info.flags == 1

@@ -63,12 +63,14 @@ TJ_FN uint64_t tj_now(void) {
              : 0;
 }
 /*@ tj_atomic_poll8 */
-/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first. */
-TJ_FN bool tj_atomic_poll8(int8_t *p, int8_t expected, uint64_t timeout) {
+/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
+   has failed. */
+TJ_FN bool tj_atomic_poll8(const tj_program *pg, int8_t *p, int8_t expected, uint64_t timeout) {
   const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
-  for (;;) {
+  for (uint32_t iterations = 0;;) {
     if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
     if (timeout != UINT64_MAX && tj_now() - start >= timeout) return false;
+    if (tj_stopped(pg, &iterations)) return false;
     tj_pause();
   }
 }
@@ -116,12 +118,14 @@ TJ_FN uint16_t tj_atomic_cas16(void *p, uint16_t compare, uint16_t v, int order)
   return compare;
 }
 /*@ tj_atomic_poll16 */
-/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first. */
-TJ_FN bool tj_atomic_poll16(int16_t *p, int16_t expected, uint64_t timeout) {
+/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
+   has failed. */
+TJ_FN bool tj_atomic_poll16(const tj_program *pg, int16_t *p, int16_t expected, uint64_t timeout) {
   const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
-  for (;;) {
+  for (uint32_t iterations = 0;;) {
     if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
     if (timeout != UINT64_MAX && tj_now() - start >= timeout) return false;
+    if (tj_stopped(pg, &iterations)) return false;
     tj_pause();
   }
 }
@@ -169,12 +173,14 @@ TJ_FN uint32_t tj_atomic_cas32(void *p, uint32_t compare, uint32_t v, int order)
   return compare;
 }
 /*@ tj_atomic_poll32 */
-/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first. */
-TJ_FN bool tj_atomic_poll32(int32_t *p, int32_t expected, uint64_t timeout) {
+/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
+   has failed. */
+TJ_FN bool tj_atomic_poll32(const tj_program *pg, int32_t *p, int32_t expected, uint64_t timeout) {
   const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
-  for (;;) {
+  for (uint32_t iterations = 0;;) {
     if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
     if (timeout != UINT64_MAX && tj_now() - start >= timeout) return false;
+    if (tj_stopped(pg, &iterations)) return false;
     tj_pause();
   }
 }
@@ -222,12 +228,14 @@ TJ_FN uint64_t tj_atomic_cas64(void *p, uint64_t compare, uint64_t v, int order)
   return compare;
 }
 /*@ tj_atomic_poll64 */
-/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first. */
-TJ_FN bool tj_atomic_poll64(int64_t *p, int64_t expected, uint64_t timeout) {
+/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
+   has failed. */
+TJ_FN bool tj_atomic_poll64(const tj_program *pg, int64_t *p, int64_t expected, uint64_t timeout) {
   const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
-  for (;;) {
+  for (uint32_t iterations = 0;;) {
     if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
     if (timeout != UINT64_MAX && tj_now() - start >= timeout) return false;
+    if (tj_stopped(pg, &iterations)) return false;
     tj_pause();
   }
 }

@@ -175,7 +175,7 @@ def _atomic_store(op: Op, pointer: str, value: str) -> str:
 
 def _poll(op: Op, pointer: str, expected: str, timeout: str) -> str:
     bits = 8 * ctype.size(op.operands[1].type)
-    return f"tj_atomic_poll{bits}({pointer}, {expected}, (uint64_t){timeout})"
+    return f"tj_atomic_poll{bits}(pg, {pointer}, {expected}, (uint64_t){timeout})"
 
 
 _ROOTS = {

@@ -149,6 +149,15 @@ def scf_if(func: FuncEmitter, op: Op) -> None:
     func.line("}")
 
 
+def _stop(func: FuncEmitter) -> list[str]:
+    """What every iteration of a loop begins with that may wait for another program."""
+    if not func.module.may_wait:
+        return []
+    count = func.fresh("iterations")
+    (func.top if func.multi_block else func.code).append(f"uint32_t {count} = 0;")
+    return [f"if (tj_stopped(pg, &{count})) return 1;"]
+
+
 @statement("scf.while")
 def scf_while(func: FuncEmitter, op: Op) -> None:
     before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
@@ -165,7 +174,9 @@ def scf_while(func: FuncEmitter, op: Op) -> None:
         else:
             func.bind(arg, func.scalar(result).text)
     assign(func, before.args, op.operands)
+    stop = _stop(func)
     func.line("for (;;) {")
+    func.code += ["  " + line for line in stop]
     func.code += _nested(func, before)
     func.code += _nested(func, after)
     func.line("}")
@@ -189,9 +200,19 @@ def execute_region(func: FuncEmitter, op: Op) -> None:
     func.line("}")
 
 
+def _backward(func: FuncEmitter, target: Block) -> list[str]:
+    """What a jump backwards begins with."""
+    blocks = func.func.body.blocks
+    current = func.current.block if func.current is not None else None
+    if current not in blocks or blocks.index(target) > blocks.index(current):
+        return []
+    return _stop(func)
+
+
 @statement("cf.br")
 def br(func: FuncEmitter, op: Op) -> None:
     assign(func, op.successors[0].args, op.operands)
+    func.code += _backward(func, op.successors[0])
     func.line(f"goto {func.labels[op.successors[0]]};")
 
 
@@ -204,6 +225,7 @@ def cond_br(func: FuncEmitter, op: Op) -> None:
         values = op.operands[first : first + sizes[1 + number]]
         outer, func.code = func.code, []
         assign(func, successor.args, values)
+        func.code += _backward(func, successor)
         inner, func.code = func.code, outer
         func.line(f"if ({condition}) {{" if number == 0 else "} else {")
         func.code += ["  " + line for line in inner]

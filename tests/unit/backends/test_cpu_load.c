@@ -183,8 +183,8 @@ static void refuse_info(const char *info, const char *first, const char *second)
 
 static void test_broken_promises(void **state) {
   (void)state;
-  refuse_info("7, 0, 0, 16, 2", "ABI 7", "library has 1");
-  refuse_info("TJ_CPU_ABI, 0x40, 0, 16, 2", "flags 0x40", "knows 0x1");
+  refuse_info("7, 0, 0, 16, 2", "ABI 7", "library has 2");
+  refuse_info("TJ_CPU_ABI, 0x40, 0, 16, 2", "flags 0x40", "knows 0xf");
   refuse_info("TJ_CPU_ABI, 0, 0, 24, 2", "2 parameters of 24 bytes", "2 of 16 bytes");
   refuse_info("TJ_CPU_ABI, 0, 0, 16, 3", "3 parameters of 16 bytes", "2 of 16 bytes");
   refuse_info("TJ_CPU_ABI, 0, UINT64_MAX, 16, 2", "18446744073709551615 bytes of scratch",
