@@ -44,7 +44,7 @@ def elem(type_: Type) -> Scalar | Ptr:
     """The element type of a tile, or the type itself."""
     found = type_.elem if isinstance(type_, Tile) else type_
     if not isinstance(found, (Scalar, Ptr)):
-        raise UnsupportedOp(str(type_), "type", "values of this type cannot be lowered")
+        raise UnsupportedOp(str(type_), None, "values of this type cannot be lowered")
     return found
 
 
@@ -52,7 +52,7 @@ def scalar(type_: Type) -> Scalar:
     """The element type of a tile, or the type itself, which is no pointer."""
     found = elem(type_)
     if not isinstance(found, Scalar):
-        raise UnsupportedOp(str(type_), "type", "numbers are needed here, not pointers")
+        raise UnsupportedOp(str(type_), None, "numbers are needed here, not pointers")
     return found
 
 
@@ -75,14 +75,14 @@ def memory(type_: Type) -> str:
     if kind.name in NARROW:
         return NARROW[kind.name][1]
     if kind.name not in _MEMORY:
-        raise UnsupportedOp(kind.name, "type", "the CPU backend does not know this element type")
+        raise UnsupportedOp(kind.name, None, "the CPU backend does not know this element type")
     return _MEMORY[kind.name]
 
 
 def pointer(kind: Ptr) -> str:
     """The C type of a pointer."""
     if isinstance(kind.elem, Tile):
-        raise UnsupportedOp(str(kind), "type", "a block pointer was not rewritten to plain pointers")
+        raise UnsupportedOp(str(kind), None, "a block pointer was not rewritten to plain pointers")
     inner = memory(kind.elem)
     return f"{inner}*" if inner.endswith("*") else f"{inner} *"
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .ir import Loc
+from .location import chain, user_frames, where
+
 
 class CpuError(Exception):
     """Base of all errors raised by this package."""
@@ -17,15 +20,38 @@ class CpuError(Exception):
 
 
 class UnsupportedOp(CpuError):
-    """The kernel uses an operation that the CPU backend cannot express."""
+    """The kernel uses an operation that the CPU backend cannot express.
+
+    The message has the operation, the place and text of its source line, and the calls that lead
+    there. Where only types are at hand, ``at`` is None and whoever lowers the operation tells the
+    place with ``located``; a caller of the function that it stands in adds itself with ``called_from``.
+    """
 
     status = "E_COMPILE"
 
-    def __init__(self, op: str, where: str, why: str = "") -> None:
+    def __init__(self, op: str, at: Loc | None, why: str = "") -> None:
         self.op = op
-        self.where = where
-        text = f"{where}: the CPU backend has no lowering for '{op}'"
-        super().__init__(f"{text}: {why}" if why else text)
+        self.loc = at
+        self.why = why
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        text = f"{where(self.loc or Loc())}: the CPU backend has no lowering for '{self.op}'"
+        lines = [f"{text}: {self.why}" if self.why else text, *chain(self.loc or Loc())]
+        return "\n".join(lines)
+
+    def located(self, at: Loc) -> UnsupportedOp:
+        """Tells the place, if it is not known yet."""
+        if self.loc is None or not self.loc.frames:
+            self.loc = at
+            self.args = (self._text(),)
+        return self
+
+    def called_from(self, call: Loc) -> None:
+        """Adds a call of the function in which the operation stands."""
+        mine = self.loc or Loc()
+        self.loc = Loc(mine.frames + user_frames(call), mine.name)
+        self.args = (self._text(),)
 
 
 class BadTtir(CpuError):

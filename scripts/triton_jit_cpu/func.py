@@ -21,6 +21,7 @@ from .errors import BadTtir, UnsupportedOp
 from .ir import Block, Func, Loc, Op, Ptr, Scalar, Tile, Type, Value
 from .names import Names
 from .nest import ZERO, Nest, Root
+from .optable import refusal
 from .plan import Plan, Planner, is_lazy
 from .registry import BARRIERS, ELEMENTWISE, INDEXING, STATEMENT
 from .roots import Keep, Reduce, Store
@@ -121,9 +122,9 @@ class FuncEmitter:
         """Adds a line of C."""
         self.code.append(text)
 
-    def where(self) -> str:
-        """``file:line`` of the operation being lowered."""
-        return where(self.current.loc) if self.current else where(self.func.loc)
+    def loc(self) -> Loc:
+        """The place of the operation being lowered."""
+        return self.current.loc if self.current else self.func.loc
 
     def comment(self, loc: Loc) -> None:
         """Names the Triton source line that the next lines come from."""
@@ -142,7 +143,7 @@ class FuncEmitter:
         """The C name of a scalar."""
         found = self.env.get(value)
         if found is None:
-            raise UnsupportedOp("scalar", self.where(), f"'{value.name}' ({value.type}) has no value here")
+            raise UnsupportedOp("scalar", self.loc(), f"'{value.name}' ({value.type}) has no value here")
         return found
 
     def text(self, value: Value, form: str = NUM) -> str:
@@ -471,7 +472,7 @@ class FuncEmitter:
             return
         lower = STATEMENT.get(op.name)
         if lower is None:
-            raise UnsupportedOp(op.name, where(op.loc))
+            raise UnsupportedOp(op.name, op.loc, refusal(op.name))
         self.flush()
         if not quiet and op.name not in ("scf.yield", "tt.return", "cf.br"):
             self.comment(op.loc)

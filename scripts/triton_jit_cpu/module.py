@@ -15,7 +15,6 @@ from .ir import Func, Module, Op, Other, Scalar, Tile, Type, walk
 from .library import library
 from .names import Names
 from .tidy import remove_unused
-from .ttir import where
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -111,7 +110,30 @@ class ModuleEmitter:
         )
 
     def _function(self, func: Func) -> list[str]:
-        emitter = FuncEmitter(self, func)
+        emitter: FuncEmitter | None = None
+        try:
+            emitter = FuncEmitter(self, func)
+            return self._function_lines(func, emitter)
+        except UnsupportedOp as error:
+            error.located(emitter.loc() if emitter else func.loc)
+            for call in self._calls_to(func):
+                error.called_from(call.loc)
+            raise
+
+    def _calls_to(self, func: Func) -> list[Op]:
+        """One way from the kernel to a function: the calls, innermost first."""
+        calls: list[Op] = []
+        while func is not self.entry:
+            func, call = next(
+                (caller, op)
+                for caller in self.module.funcs
+                for op in walk(caller.body)
+                if op.name == "tt.call" and op.attrs["callee"] == func.name
+            )
+            calls.append(call)
+        return calls
+
+    def _function_lines(self, func: Func, emitter: FuncEmitter) -> list[str]:
         params = ["const tj_program *pg", "char *scratch"]
         for arg in func.args:
             params.append(self._argument(emitter, arg))
@@ -150,7 +172,7 @@ class ModuleEmitter:
             emitter.buffers_of[arg] = buffer  # type: ignore[index]
             return ctype.declare(_pointer_to(buffer.ctype), name)
         if isinstance(type_, Other):
-            raise UnsupportedOp(str(type_), where(emitter.func.loc), f"the type of parameter '{name}' is not supported")
+            raise UnsupportedOp(str(type_), emitter.func.loc, f"the type of parameter '{name}' is not supported")
         if emitter.is_public():
             form = ctype.RAW if ctype.is_narrow(type_) else ctype.NUM
         else:
@@ -228,7 +250,12 @@ def _callees_first(module: Module) -> list[Func]:
         if func in done:
             return
         if func.name in active:
-            raise UnsupportedOp("tt.call", where(via.loc) if via else "", "recursive calls are not possible")
+            raise UnsupportedOp(
+                "tt.call",
+                via.loc if via else None,
+                f"'{_short_name(func.name)}' calls itself; scratch memory for tiles is laid out when a kernel is"
+                " compiled, so write the recursion as a loop",
+            )
         active.add(func.name)
         for op in walk(func.body):
             if op.name == "tt.call" and op.attrs["callee"] in by_name:

@@ -25,8 +25,9 @@ from . import ctype
 from .ctype import NUM, RAW
 from .errors import UnsupportedOp
 from .ir import Op, Ptr, Scalar, Tile, Value
+from .optable import refusal
 from .registry import ELEMENTWISE, INDEXING
-from .ttir import Dense, FloatBits, where
+from .ttir import Dense, FloatBits
 
 if TYPE_CHECKING:
     from .func import Buffer, FuncEmitter
@@ -281,13 +282,13 @@ class Nest:
             return self.define(kind, value.name or "shifted", text, base.level)
         op = value.op
         if op is None:
-            raise UnsupportedOp("tile", func.where(), f"the tile '{value.name}' has no value here")
+            raise UnsupportedOp("tile", func.loc(), f"the tile '{value.name}' has no value here")
         self.result = value.index
         if op.name in INDEXING:
             return INDEXING[op.name](self, op, indices, form)
         if op.name in ELEMENTWISE:
             return self.elementwise(op, indices, form)
-        raise UnsupportedOp(op.name, where(op.loc))
+        raise UnsupportedOp(op.name, op.loc, refusal(op.name))
 
     def elementwise(self, op: Op, indices: Indices, form: str) -> Expr:
         """An elementwise operation at an index; also used for scalars, with no index."""

@@ -7,12 +7,14 @@ xdsl reads it without knowing Triton's dialects.
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import Any
 
 from .errors import BadTtir, XdslMissing
 from .ir import Block, Func, Loc, Module, Op, Other, Ptr, Region, Scalar, Tile, Type, Value
+from .location import user_frame, where
+
+__all__ = ["Dense", "FloatBits", "float_to_bits", "generic_text", "parse", "type_from_text", "user_frame", "where"]
 
 
 def generic_text(module: Any, builder: Any) -> str:
@@ -369,22 +371,3 @@ def float_to_bits(value: float, type_name: str) -> int:
         mantissa = (single & 0x7FFFFF) >> (23 - mantissa_bits)
         return sign_bit | ((exponent + bias) << mantissa_bits) | mantissa
     return sign_bit | int(magnitude * 2.0 ** (bias - 1 + mantissa_bits))
-
-
-def where(loc: Loc) -> str:
-    """``file:line`` of a location: the innermost frame in user code."""
-    frame = user_frame(loc)
-    if frame is None:
-        return "unknown location"
-    return f"{frame[0]}:{frame[1]}"
-
-
-_TRITON_LANGUAGE = os.sep + os.path.join("triton", "language") + os.sep
-
-
-def user_frame(loc: Loc) -> tuple[str, int] | None:
-    """The innermost frame that is not inside Triton's own language package."""
-    for frame in loc.frames:
-        if _TRITON_LANGUAGE not in frame[0]:
-            return frame
-    return loc.frames[0] if loc.frames else None

@@ -11,7 +11,7 @@ from ..errors import UnsupportedOp
 from ..ir import Op, Ptr, Scalar, Tile
 from ..nest import Expr, Indices, Nest
 from ..registry import elementwise, indexing
-from ..ttir import Dense, FloatBits, where
+from ..ttir import Dense, FloatBits
 
 
 def _kind(op: Op, operand: int = 0) -> Scalar:
@@ -380,7 +380,7 @@ def bitcast(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
         return nest.define(local, result.name or "p", f"({local}){a.text}", a.level)
     assert isinstance(source, Scalar)
     if source.bits != target.bits:
-        raise UnsupportedOp(op.name, where(op.loc), f"from {source} to {target}: the widths differ")
+        raise UnsupportedOp(op.name, op.loc, f"from {source} to {target}: the widths differ")
     text = f"({local}){a.text}"
     for wide, integer, name in (("f32", "i32", "32"), ("f64", "i64", "64")):
         if (source.name, target.name) == (wide, integer):

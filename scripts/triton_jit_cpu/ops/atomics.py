@@ -14,7 +14,6 @@ from ..errors import UnsupportedOp
 from ..ir import Op, Scalar, Tile, Value
 from ..nest import Nest, Root
 from ..registry import statement
-from ..ttir import where
 
 if TYPE_CHECKING:
     from ..func import Buffer, FuncEmitter
@@ -31,7 +30,7 @@ def _rmw(op: Op, target: str, value: str, kind: Scalar) -> str:
     """C for one read-modify-write; gives the old element in memory form."""
     name = _KINDS.get(op.attrs["atomic_rmw_op"])
     if name is None:
-        raise UnsupportedOp(op.name, where(op.loc), f"kind {op.attrs['atomic_rmw_op']}")
+        raise UnsupportedOp(op.name, op.loc, f"kind {op.attrs['atomic_rmw_op']}")
     order = _order(op)
     if name == "fadd":
         helper = ctype.NARROW[kind.name][0] if ctype.is_narrow(kind) else kind.name

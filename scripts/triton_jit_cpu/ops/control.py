@@ -158,6 +158,19 @@ def _stop(func: FuncEmitter) -> list[str]:
     return [f"if (tj_stopped(pg, &{count})) return 1;"]
 
 
+@statement("scf.index_switch")
+def index_switch(func: FuncEmitter, op: Op) -> None:
+    condition = func.text(op.operands[0])
+    _declare_results(func, op)
+    default, *cases = op.regions
+    func.line(f"switch ({condition}) {{")
+    for label, region in [*((f"case {n}", r) for n, r in zip(op.attrs["cases"], cases)), ("default", default)]:
+        func.line(f"{label}: {{")
+        func.code += _nested(func, region.blocks[0])
+        func.line("} break;")
+    func.line("}")
+
+
 @statement("scf.while")
 def scf_while(func: FuncEmitter, op: Op) -> None:
     before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
@@ -209,6 +222,16 @@ def _backward(func: FuncEmitter, target: Block) -> list[str]:
     return _stop(func)
 
 
+def _jump(func: FuncEmitter, block: Block, values: list[Value]) -> list[str]:
+    """The lines that go to a block with these values for its arguments."""
+    outer, func.code = func.code, []
+    assign(func, block.args, values)
+    func.code += _backward(func, block)
+    func.line(f"goto {func.labels[block]};")
+    inner, func.code = func.code, outer
+    return ["  " + line for line in inner]
+
+
 @statement("cf.br")
 def br(func: FuncEmitter, op: Op) -> None:
     assign(func, op.successors[0].args, op.operands)
@@ -218,16 +241,28 @@ def br(func: FuncEmitter, op: Op) -> None:
 
 @statement("cf.cond_br")
 def cond_br(func: FuncEmitter, op: Op) -> None:
-    sizes = op.attrs.get("operandSegmentSizes", [1, 0, 0])
+    yes, no = op.successors
+    split = 1 + len(yes.args)
     condition = func.text(op.operands[0])
-    for number, successor in enumerate(op.successors):
-        first = 1 + sum(sizes[1 : 1 + number])
-        values = op.operands[first : first + sizes[1 + number]]
-        outer, func.code = func.code, []
-        assign(func, successor.args, values)
-        func.code += _backward(func, successor)
-        inner, func.code = func.code, outer
-        func.line(f"if ({condition}) {{" if number == 0 else "} else {")
-        func.code += ["  " + line for line in inner]
-        func.line(f"  goto {func.labels[successor]};")
+    func.line(f"if ({condition}) {{")
+    func.code += _jump(func, yes, op.operands[1:split])
+    func.line("} else {")
+    func.code += _jump(func, no, op.operands[split : split + len(no.args)])
+    func.line("}")
+
+
+@statement("cf.switch")
+def cf_switch(func: FuncEmitter, op: Op) -> None:
+    condition = func.text(op.operands[0])
+    cases = op.attrs.get("case_values")
+    count = len(op.successors) - 1
+    numbers = [] if cases is None else cases.bits * count if cases.splat else cases.bits
+    kind = ctype.unsigned(op.operands[0].type)  # bit patterns on both sides
+    func.line(f"switch (({kind}){condition}) {{")
+    at = 1
+    for label, successor in zip(["default", *(f"case {n}u" for n in numbers)], op.successors, strict=True):
+        func.line(f"{label}: {{")
+        func.code += _jump(func, successor, op.operands[at : at + len(successor.args)])
+        func.line("}")
+        at += len(successor.args)
     func.line("}")

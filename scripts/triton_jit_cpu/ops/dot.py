@@ -12,7 +12,7 @@ from ..ir import Op, Scalar, Tile, Value
 from ..nest import Index, Nest
 from ..registry import statement
 from ..roots import Keep
-from ..ttir import Dense, where
+from ..ttir import Dense
 
 if TYPE_CHECKING:
     from ..func import Buffer, FuncEmitter
@@ -90,7 +90,7 @@ def _product(
     result = op.results[0]
     shape = result.type.shape  # type: ignore[union-attr]
     if len(shape) not in (2, 3):
-        raise UnsupportedOp(op.name, where(op.loc), f"a product of rank {len(shape)}")
+        raise UnsupportedOp(op.name, op.loc, f"a product of rank {len(shape)}")
     rows, columns = shape[-2:]
     zero = _is_zero(acc)
     narrow = ctype.is_narrow(result.type)
@@ -217,7 +217,7 @@ def dot_scaled(func: FuncEmitter, op: Op) -> None:
     kinds = (op.attrs["a_elem_type"], op.attrs["b_elem_type"])
     packed = (bool(op.attrs.get("lhs_k_pack", 1)), bool(op.attrs.get("rhs_k_pack", 1)))
     if any(k in (2, 3) for k in kinds):
-        raise UnsupportedOp(op.name, where(op.loc), "operands of 6 bits")
+        raise UnsupportedOp(op.name, op.loc, "operands of 6 bits")
     depth = a.type.shape[-1] * (2 if kinds[0] == _E2M1 and packed[0] else 1)  # type: ignore[union-attr]
     f32 = Scalar("f32")
     batch = shape[:-2]

@@ -8,7 +8,6 @@ from ..errors import UnsupportedOp
 from ..ir import Op
 from ..nest import Expr, Indices, Nest
 from ..registry import indexing
-from ..ttir import where
 
 # libm functions whose libdevice name is the same: __nv_NAME for double, __nv_NAMEf for float.
 _LIBM = set(
@@ -117,7 +116,7 @@ def extern(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
     symbol = op.attrs["symbol"]
     template = _template(symbol)
     if template is None:
-        raise UnsupportedOp(f"{symbol}", where(op.loc), "this libdevice function has no counterpart in C here")
+        raise UnsupportedOp(f"{symbol}", op.loc, "this libdevice function has no counterpart in C here")
     result = op.results[0]
     raw_in = symbol == "tj_f16_to_e4b15"
     args = [nest.eval(v, indices, ctype.RAW if raw_in else ctype.NUM) for v in op.operands]

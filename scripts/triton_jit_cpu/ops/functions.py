@@ -10,7 +10,6 @@ from ..errors import UnsupportedOp
 from ..ir import Op, Tile
 from ..nest import Expr, Indices, Nest
 from ..registry import indexing, statement
-from ..ttir import where
 
 if TYPE_CHECKING:
     from ..func import FuncEmitter
@@ -42,7 +41,7 @@ def tt_return(func: FuncEmitter, op: Op) -> None:
 def tt_call(func: FuncEmitter, op: Op) -> None:
     callee = func.module.by_name.get(op.attrs["callee"])
     if callee is None:
-        raise UnsupportedOp(op.name, where(op.loc), f"the function '{op.attrs['callee']}' is not in the module")
+        raise UnsupportedOp(op.name, op.loc, f"the function '{op.attrs['callee']}' is not in the module")
     args: list[str] = []
     buffers = []
     for value in op.operands:
@@ -69,13 +68,12 @@ def tt_call(func: FuncEmitter, op: Op) -> None:
     func.touch(frame)
 
 
-@statement("gpu.barrier", "ttg.barrier", "tt.debug_barrier", "ttg.local_barrier", barrier=True)
+@statement("gpu.barrier", "ttg.barrier", barrier=True)
 def barrier(func: FuncEmitter, op: Op) -> None:
     """A program is one thread: its accesses are in order already."""
 
 
-@statement("tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents", "ttng.griddepcontrol_wait",
-           "ttng.griddepcontrol_launch_dependents", "nvvm.barrier0")  # fmt: skip
+@statement("tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents")
 def nothing(func: FuncEmitter, op: Op) -> None:
     """Hints about overlapping kernels mean nothing on a CPU."""
 

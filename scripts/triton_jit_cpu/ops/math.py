@@ -63,6 +63,17 @@ elementwise("math.sqrt", cost=5)(_exact("sqrt"))
 elementwise("math.fma", cost=2)(_exact("fma"))
 
 
+@elementwise("math.sincos", cost=40)
+def sincos(cx: Nest, op: Op, a: str) -> str:
+    return _call("sin" if cx.result == 0 else "cos")(cx, op, a)
+
+
+@elementwise("math.clampf", cost=4, exact=True)
+def clampf(cx: Nest, op: Op, x: str, low: str, high: str) -> str:
+    bits = "64" if _kind(op).name == "f64" else "32"
+    return f"tj_minimum{bits}(tj_maximum{bits}({x}, {low}), {high})"
+
+
 @elementwise("math.rsqrt", cost=8)
 def rsqrt(cx: Nest, op: Op, a: str) -> str:
     return f"1.0 / sqrt({a})" if _kind(op).name == "f64" else f"1.0f / sqrtf({a})"
