@@ -26,6 +26,8 @@ _FILES = (
     "print.h",
     "wait.h",
     "atomic.h",
+    "dot_pack.h",
+    "amx.h",
     "dot.h",
 )
 _HEAD = re.compile(r"^/\*@ (.*) \*/$")

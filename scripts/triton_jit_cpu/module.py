@@ -214,17 +214,6 @@ TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint6
 }}"""
         return (struct + "\n\n" + run if struct else run), size, count
 
-    # Products
-
-    def pack_size(self, kind: Scalar, depth: int) -> int:
-        """Elements of the packing area of a product: one panel of the right operand."""
-        return depth * (512 // kind.bits) * 4
-
-    def dot_kernel(self, suffix: str, rows: int) -> str:
-        """Makes sure that a micro-kernel is in the file, and names it."""
-        del rows
-        return f"tj_dot_{suffix}"
-
 
 def _pointer_to(kind: str) -> str:
     return f"{kind}*" if kind.endswith("*") else f"{kind} *"

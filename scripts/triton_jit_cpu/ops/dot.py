@@ -1,53 +1,138 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tt.dot``: both operands in storage in the type of the sum, then a micro-kernel (c/dot.h)."""
+"""``tt.dot``: both operands in storage in the form that a micro-kernel multiplies (c/dot.h).
+
+A load that only feeds a product is copied once, straight into that form: converted, with
+rows a little apart, and turned where memory is contiguous the other way. The sum stays in
+one place over the iterations of a loop.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import ctype
 from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
+from ..func import Buffer
 from ..ir import Op, Scalar, Tile, Value
-from ..nest import Index, Nest
+from ..nest import Nest
 from ..registry import statement
 from ..roots import Keep
 from ..ttir import Dense
 
 if TYPE_CHECKING:
-    from ..func import Buffer, FuncEmitter
+    from ..func import FuncEmitter
 
 
-class KeepAs(Keep):
-    """Stores a tile converted to the type that the product computes in, turned on request."""
+@dataclass(frozen=True)
+class Kind:
+    """What a micro-kernel multiplies and sums; named as in c/dot.h."""
 
-    def __init__(self, value: Value, buffer: Buffer, turned: bool = False) -> None:
+    name: str
+    bytes: int  # of an operand's element, at most
+    sum: str  # element type of the sum
+    packs: bool = False  # may take several elements as one word
+
+
+_F32, _F64, _I32 = Kind("f32", 4, "f32"), Kind("f64", 8, "f64"), Kind("i32", 4, "i32")
+_BF16, _I8 = Kind("bf16", 4, "f32", True), Kind("i8", 2, "i32", True)
+
+# Numbers of these types are bf16 numbers.
+_IN_BF16 = {"bf16", "f8E5M2", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ"}
+
+
+class Operand(Buffer):
+    """Storage of an operand: [.., rows, columns], each row a little longer than its elements.
+
+    That keeps rows out of each other's cache sets, and a vector may be read at any column.
+    """
+
+    def __init__(self, func: FuncEmitter, hint: str, shape: tuple[int, ...], kind: Kind) -> None:
+        *rest, columns = shape
+        row = columns + 16 if columns >= 16 else 16
+        super().__init__(
+            func.fresh(hint), (*rest, row), Tile((*rest, row), Scalar(kind.sum)), NUM, func.module.next_buffer(),
+            func.clock, func.clock,
+        )  # fmt: skip
+        self.kind = kind
+        func.buffers.append(self)
+
+    @property
+    def ctype(self) -> str:
+        """The C type of an element: what the machine's micro-kernel wants."""
+        return f"tj_operand_{self.kind.name}"
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes, on any machine."""
+        count = self.kind.bytes
+        for n in self.shape:
+            count *= n
+        return count
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An operand in storage, and whether its last two dimensions have changed places."""
+
+    buffer: Buffer
+    turned: bool
+
+    @property
+    def row(self) -> int:
+        """Elements from row to row."""
+        return self.buffer.shape[-1]
+
+    @property
+    def item(self) -> int:
+        """Elements from one item of a batch to the next."""
+        return self.buffer.shape[-1] * self.buffer.shape[-2]
+
+
+class KeepOperand(Keep):
+    """Stores a tile as an operand."""
+
+    def __init__(self, value: Value, buffer: Operand, turned: bool = False) -> None:
         super().__init__(value, buffer)
+        self.kind = buffer.kind
         self.turned = turned
 
     def contiguous(self) -> int:
         return len(self.shape) - (2 if self.turned else 1)
 
+    def element(self, nest: Nest) -> str:
+        """C for the element in the operand's form."""
+        if self.kind is not _BF16:
+            return nest.eval(self.value, nest.index, NUM).text
+        if ctype.elem(self.value.type) == Scalar("bf16"):
+            return f"tj_operand_bf16_bits({nest.eval(self.value, nest.index, RAW).text})"
+        return f"tj_operand_bf16_value({nest.eval(self.value, nest.index, NUM).text})"
+
     def body(self, nest: Nest) -> None:
-        element = nest.eval(self.value, nest.index, NUM)
+        text = self.element(nest)
         index = nest.index
         if self.turned:
             index = (*index[:-2], index[-1], index[-2])
         at = nest.flat(index, self.buffer.shape)
-        nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {element.text};")
+        nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {text};")
 
 
-def _sum_type(op: Op) -> Scalar:
-    """The type that the micro-kernel sums in."""
-    kind = ctype.elem(op.results[0].type)
-    assert isinstance(kind, Scalar)
-    if kind.is_float:
-        return kind if kind.name == "f64" else Scalar("f32")
-    return Scalar("i32")
+def kind_for(op: Op, elements: list[str], depth: int) -> Kind:
+    """The micro-kernel for operands of these element types."""
+    if all(e == "f64" for e in elements):
+        return _F64
+    if all(e == "i8" for e in elements):
+        return _I8 if depth >= 4 else _I32
+    if all(e in _IN_BF16 for e in elements):
+        return _BF16 if depth >= 2 else _F32
+    if all(e in _IN_BF16 or e in ("f16", "f32") for e in elements):
+        return _F32
+    raise UnsupportedOp(op.name, op.loc, f"a product of {' and '.join(elements)}")
 
 
-def _operand(func: FuncEmitter, value: Value, sum_type: Scalar) -> tuple[Buffer, bool]:
-    """An operand in storage, and whether it is stored transposed."""
+def _operand(func: FuncEmitter, value: Value, kind: Kind) -> Stored:
+    """An operand in storage."""
     turned = False
     while value.op is not None and value.op.name == "tt.trans" and value not in func.buffers_of:
         order = value.op.attrs["order"]
@@ -59,71 +144,77 @@ def _operand(func: FuncEmitter, value: Value, sum_type: Scalar) -> tuple[Buffer,
         value = value.op.operands[0]
     assert isinstance(value.type, Tile)
     found = func.buffers_of.get(value)
-    wanted = ctype.memory(sum_type)
-    if found is not None and found.ctype == wanted:
-        return found, turned
+    if found is not None and found.ctype == ctype.memory(Scalar(kind.sum)) and not kind.packs:
+        if found.shape[-1] * kind.bytes >= 64:  # a vector may be read in any row
+            return Stored(found, turned)
     shape = value.type.shape
     votes = func.contiguous([value], shape)
     # Contiguous in memory along the rows only: store it turned, so that copying it vectorises.
     column = votes.get(len(shape) - 2, 0) > votes.get(len(shape) - 1, 0)
     if column:
         shape = (*shape[:-2], shape[-1], shape[-2])
-    buffer = func.buffer(value.name or "operand", shape, Tile(shape, sum_type), NUM)
-    func.nest([KeepAs(value, buffer, column)])
-    return buffer, turned != column
+    buffer = Operand(func, value.name or "operand", shape, kind)
+    func.nest([KeepOperand(value, buffer, column)])
+    return Stored(buffer, turned != column)
 
 
 @statement("tt.dot")
 def dot(func: FuncEmitter, op: Op) -> None:
-    a, b, acc = op.operands
-    kind = _sum_type(op)
-    depth = a.type.shape[-1]  # type: ignore[union-attr]
-    _product(func, op, acc, _operand(func, a, kind), _operand(func, b, kind), kind, depth)
+    a, b, _ = op.operands
+    depth = ctype.shape(a.type)[-1]
+    kind = kind_for(op, [ctype.scalar(a.type).name, ctype.scalar(b.type).name], depth)
+    product(func, op, _operand(func, a, kind), _operand(func, b, kind), kind, depth)
 
 
-def _product(
-    func: FuncEmitter, op: Op, acc: Value, left_: tuple[Buffer, bool], right_: tuple[Buffer, bool], kind: Scalar,
-    depth: int,
-) -> None:  # fmt: skip
-    """The product of two stored operands, added to ``acc``."""
-    (left, left_turned), (right, right_turned) = left_, right_
-    result = op.results[0]
-    shape = result.type.shape  # type: ignore[union-attr]
-    if len(shape) not in (2, 3):
-        raise UnsupportedOp(op.name, op.loc, f"a product of rank {len(shape)}")
+def product(func: FuncEmitter, op: Op, left: Stored, right: Stored, kind: Kind, depth: int) -> None:
+    """The product of two stored operands, added to the operation's third operand."""
+    acc, result = op.operands[2], op.results[0]
+    shape = ctype.shape(result.type)
     rows, columns = shape[-2:]
     zero = _is_zero(acc)
+    sum_type = Tile(shape, Scalar(kind.sum))
     narrow = ctype.is_narrow(result.type)
+    if not narrow and ctype.scalar(result.type).name != kind.sum:
+        raise UnsupportedOp(op.name, op.loc, f"a sum of type {ctype.scalar(result.type)}")
     target = _target(func, op, acc)
-    if narrow or target in (left, right) or target.ctype != ctype.memory(kind):
-        target = func.buffer(result.name or "acc", shape, Tile(shape, kind), NUM)
+    if narrow or target in (left.buffer, right.buffer) or target.ctype != ctype.memory(sum_type):
+        target = func.buffer(result.name or "acc", shape, sum_type, NUM)
     if not zero and func.buffers_of.get(acc) is not target:
-        func.nest([KeepAs(acc, target)])
-    pack = func.buffer("pack", (func.module.pack_size(kind, depth),), Tile((1,), kind), NUM)
-    strides_a = (1, rows) if left_turned else (depth, 1)
-    strides_b = (1, depth) if right_turned else (columns, 1)
-    call = func.module.dot_kernel(kind.name, rows)
-    names = [func.touch(x) for x in (left, right, target, pack)]
+        func.nest([Keep(acc, target)])
+    room = _pack_bytes(rows, columns, depth, left, right, kind)
+    pack = func.buffer("pack", (room,), Tile((room,), Scalar("i8")), RAW)
+    names = [func.touch(x) for x in (left.buffer, right.buffer, target, pack)]
     batch = shape[0] if len(shape) == 3 else 1
+    at = [""] * 3
     lines = []
-    offsets = ["", "", ""]
     if batch > 1:
-        item = func.fresh("batch")
-        lines.append(f"for (int64_t {item} = 0; {item} < {batch}; {item}++) {{")
-        offsets = [f" + {item} * {n}" for n in (rows * depth, depth * columns, rows * columns)]
+        item = func.fresh("item")
+        lines.append(f"for (int64_t {item} = 0; {item} < {batch}; {item}++)")
+        at = [f" + {item} * {n}" for n in (left.item, right.item, rows * columns)]
+    turned = ["true" if x.turned else "false" for x in (left, right)]
     lines.append(
-        f"{call}({rows}, {columns}, {depth}, {names[0]}{offsets[0]}, {strides_a[0]}, {strides_a[1]},"
-        f" {names[1]}{offsets[1]}, {strides_b[0]}, {strides_b[1]}, {names[2]}{offsets[2]},"
+        f"{'  ' if batch > 1 else ''}tj_dot_{kind.name}({rows}, {columns}, {depth}, {names[0]}{at[0]}, {left.row},"
+        f" {turned[0]}, {names[1]}{at[1]}, {right.row}, {turned[1]}, {names[2]}{at[2]},"
         f" {'false' if zero else 'true'}, {names[3]});"
     )
-    if batch > 1:
-        lines.append("}")
-    func.block(dict.fromkeys((left, right, target, pack)), lines)
+    func.block(dict.fromkeys((left.buffer, right.buffer, target, pack)), lines)
     if narrow:
         rounded = func.target(result, RAW)
         func.round_buffer(target, rounded, result)
         target = rounded
     func.buffers_of[result] = target
+
+
+def _pack_bytes(rows: int, columns: int, depth: int, left: Stored, right: Stored, kind: Kind) -> int:
+    """What the micro-kernels take for packing, at most; see tj_pack_words and tj_panels."""
+    room = 64
+    if right.turned:
+        room += depth * 128  # one panel: two vectors of 64 bytes wide
+    if kind.packs and left.turned:
+        room += 2 * (rows * depth * 2)  # words, and on AMX the same turned
+    if kind.packs and not right.turned:
+        room += (columns + 16) * depth * 2
+    return room
 
 
 def _target(func: FuncEmitter, op: Op, acc: Value) -> Buffer:
@@ -153,80 +244,3 @@ def _is_zero(value: Value) -> bool:
     if isinstance(bits, Dense):
         return bits.splat and bits.bits[0] == 0
     return getattr(bits, "bits", bits) == 0
-
-
-# Element formats of tt.dot_scaled (ScaleDotElemType).
-_E2M1 = 4
-
-
-class KeepScaled(Keep):
-    """An operand of ``tt.dot_scaled`` times its scales, as float."""
-
-    def __init__(self, value: Value, scale: Value | None, buffer: Buffer, depth_axis: int, kind: int,
-                 k_packed: bool) -> None:  # fmt: skip
-        super().__init__(value, buffer)
-        self.scale = scale
-        self.depth_axis = depth_axis
-        self.kind = kind
-        self.pack_axis = depth_axis if k_packed else 3 - depth_axis
-        self.shape = buffer.shape
-
-    def values(self) -> list[Value]:
-        return [self.value] if self.scale is None else [self.value, self.scale]
-
-    def body(self, nest: Nest) -> None:
-        rank = len(self.shape)
-        depth = rank - 1 if self.depth_axis == 1 else rank - 2
-        index = nest.index
-        if self.kind == _E2M1:
-            axis = depth if self.pack_axis == self.depth_axis else (2 * rank - 3) - depth
-            along = nest.define("int64_t", "at", nest.index_text(index[axis]), index[axis].level)
-            half = nest.define("int64_t", "half", f"{along.text} / 2", along.level)
-            there = (*index[:axis], Index(half.level, (), half.text), *index[axis + 1 :])
-            byte = nest.eval(self.value, there, RAW)
-            element = nest.define(
-                "float", "x", f"tj_e2m1_to_f32((uint32_t)(uint8_t){byte.text} >> (4 * ({along.text} & 1)))", nest.n
-            )
-        else:
-            element = nest.eval(self.value, index, NUM)
-        text = element.text
-        if self.scale is not None:
-            kind = self.scale.type
-            assert isinstance(kind, Tile)
-            factor = self.shape[depth] // kind.shape[-1]
-            k = nest.define("int64_t", "group", f"({nest.index_text(index[depth])}) / {factor}", index[depth].level)
-            other = index[2 * rank - 3 - depth]
-            # Scales are stored row by row for both operands: [rows or columns, groups].
-            where_ = (*index[: rank - 2], other, Index(k.level, (), k.text))
-            scale = nest.eval(self.scale, where_, NUM)
-            factor_text = f"tj_e8m0_to_f32((uint8_t){scale.text})" if not ctype.elem(kind).is_float else scale.text
-            text = f"{text} * {factor_text}"
-        at = nest.flat(index, self.shape)
-        nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {text};")
-
-
-@statement("tt.dot_scaled")
-def dot_scaled(func: FuncEmitter, op: Op) -> None:
-    sizes = op.attrs["operandSegmentSizes"]
-    operands = iter(op.operands)
-    a, b, acc, a_scale, b_scale = (next(operands) if n else None for n in sizes)
-    assert a is not None and b is not None and acc is not None
-    result = op.results[0]
-    shape = result.type.shape  # type: ignore[union-attr]
-    rows, columns = shape[-2:]
-    kinds = (op.attrs["a_elem_type"], op.attrs["b_elem_type"])
-    packed = (bool(op.attrs.get("lhs_k_pack", 1)), bool(op.attrs.get("rhs_k_pack", 1)))
-    if any(k in (2, 3) for k in kinds):
-        raise UnsupportedOp(op.name, op.loc, "operands of 6 bits")
-    depth = a.type.shape[-1] * (2 if kinds[0] == _E2M1 and packed[0] else 1)  # type: ignore[union-attr]
-    f32 = Scalar("f32")
-    batch = shape[:-2]
-    made = []
-    for value, scale, kind, pack, axis, full in (
-        (a, a_scale, kinds[0], packed[0], 1, (*batch, rows, depth)),
-        (b, b_scale, kinds[1], packed[1], 2, (*batch, depth, columns)),
-    ):
-        buffer = func.buffer(value.name or "operand", full, Tile(full, f32), NUM)
-        func.nest([KeepScaled(value, scale, buffer, axis, kind, pack)])
-        made.append(buffer)
-    _product(func, op, acc, (made[0], False), (made[1], False), f32, depth)
