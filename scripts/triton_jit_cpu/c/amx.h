@@ -37,17 +37,17 @@ TJ_FN void tj_amx_shape(int64_t m, int64_t n, int64_t depth) {
 /*@ TJ_TILE_LOAD TJ_TILE_STORE TJ_TILE_ZERO */
 #define TJ_TILE_LOAD(tile, from, row) \
   __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(from), "r"((int64_t)(row)) : "memory")
-#define TJ_TILE_STORE(tile, to, row) \
+#define TJ_TILE_STORE(tile, to, row)                      \
   __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" \
-                   :                                       \
-                   : "r"(to), "r"((int64_t)(row))          \
+                   :                                      \
+                   : "r"(to), "r"((int64_t)(row))         \
                    : "memory")
 #define TJ_TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile : :)
 /*@ tj_amx_KIND @ KIND,SUM,MULTIPLY bf16,float,tdpbf16ps i8,int32_t,tdpbssd */
 /* One or two tiles of rows by one or two tiles of columns of C. */
-TJ_FN __attribute__((always_inline)) void tj_amx_block_KIND(
-    const bool two_rows, const bool two_columns, int64_t depth, const uint32_t *a, int64_t am,
-    const uint32_t *b, int64_t bk, SUM *c, int64_t ldc, bool add) {
+TJ_FN __attribute__((always_inline)) void
+tj_amx_block_KIND(const bool two_rows, const bool two_columns, int64_t depth, const uint32_t *a,
+                  int64_t am, const uint32_t *b, int64_t bk, SUM *c, int64_t ldc, bool add) {
   const int64_t a_bytes = 4 * am, b_bytes = 4 * bk, c_bytes = 4 * ldc;
   SUM *const low = c + 16 * ldc;
   if (add) {

@@ -141,9 +141,10 @@ typedef tj_operand_WORD tj_word_KIND __attribute__((may_alias));
 typedef tj_operand_SUM tj_sum_KIND;
 
 /* `rows` rows of C, one or two vectors wide, of which `width` columns exist. */
-TJ_FN __attribute__((always_inline)) void tj_rows_KIND(
-    const int rows, const int vectors, int64_t depth, const tj_word_KIND *a, int64_t am, int64_t ak,
-    const tj_word_KIND *b, int64_t bk, tj_sum_KIND *c, int64_t ldc, int64_t width, bool add) {
+TJ_FN __attribute__((always_inline)) void
+tj_rows_KIND(const int rows, const int vectors, int64_t depth, const tj_word_KIND *a, int64_t am,
+             int64_t ak, const tj_word_KIND *b, int64_t bk, tj_sum_KIND *c, int64_t ldc,
+             int64_t width, bool add) {
   enum { LANES = TJ_VECTOR_BYTES / WIDTH };
   const uint64_t bytes = vectors == 2 || width == LANES ? TJ_VECTOR_BYTES : (uint64_t)width * WIDTH;
   tj_vec_SUM sum[TJ_DOT_ROWS][2];
@@ -175,13 +176,16 @@ TJ_FN __attribute__((always_inline)) void tj_rows_KIND(
 }
 
 /* A panel of C: all its rows. */
-TJ_FN __attribute__((always_inline)) void tj_panel_KIND(
-    const int vectors, int64_t m, int64_t depth, const tj_word_KIND *a, int64_t am, int64_t ak,
-    const tj_word_KIND *b, int64_t bk, tj_sum_KIND *c, int64_t ldc, int64_t width, bool add) {
+TJ_FN __attribute__((always_inline)) void tj_panel_KIND(const int vectors, int64_t m, int64_t depth,
+                                                        const tj_word_KIND *a, int64_t am,
+                                                        int64_t ak, const tj_word_KIND *b,
+                                                        int64_t bk, tj_sum_KIND *c, int64_t ldc,
+                                                        int64_t width, bool add) {
   int64_t i = 0;
   /* 8 = 4 + 4 is better than 6 + 2. */
   for (; m - i >= TJ_DOT_ROWS && (TJ_DOT_ROWS != 6 || m - i != 8); i += TJ_DOT_ROWS)
-    tj_rows_KIND(TJ_DOT_ROWS, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add);
+    tj_rows_KIND(TJ_DOT_ROWS, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width,
+                 add);
   for (; m - i >= 4; i += 4)
     tj_rows_KIND(4, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add);
   for (; m - i >= 2; i += 2)
@@ -192,9 +196,11 @@ TJ_FN __attribute__((always_inline)) void tj_panel_KIND(
 
 /* C[m][n] from words: word (i, k) of A is a[i * am + k * ak]; word (k, j) of B is
  * b[k * bk + j], or b[j * bk + k] if it is turned. n is a power of two. */
-TJ_FN __attribute__((always_inline)) void tj_panels_KIND(
-    int64_t m, int64_t n, int64_t depth, const tj_word_KIND *a, int64_t am, int64_t ak,
-    const tj_word_KIND *b, int64_t bk, bool turned, tj_sum_KIND *c, bool add, void *pack) {
+TJ_FN __attribute__((always_inline)) void tj_panels_KIND(int64_t m, int64_t n, int64_t depth,
+                                                         const tj_word_KIND *a, int64_t am,
+                                                         int64_t ak, const tj_word_KIND *b,
+                                                         int64_t bk, bool turned, tj_sum_KIND *c,
+                                                         bool add, void *pack) {
   enum { LANES = TJ_VECTOR_BYTES / WIDTH };
   const int64_t wide = n > LANES ? 2 * LANES : LANES;
   tj_word_KIND *const panel = (tj_word_KIND *)pack;
@@ -247,8 +253,7 @@ TJ_CALL void tj_dot_bf16(int64_t m, int64_t n, int64_t k, const tj_operand_bf16 
 TJ_CALL void tj_dot_i8(int64_t m, int64_t n, int64_t k, const tj_operand_i8 *a, int64_t lda,
                        bool a_turned, const tj_operand_i8 *b, int64_t ldb, bool b_turned,
                        int32_t *c, bool add, void *pack) {
-  const tj_words w =
-      tj_pack_words(m, n, k, sizeof(*a), a, lda, a_turned, b, ldb, b_turned, &pack);
+  const tj_words w = tj_pack_words(m, n, k, sizeof(*a), a, lda, a_turned, b, ldb, b_turned, &pack);
 #ifdef TJ_DOT_AMX
   if (tj_amx_ready()) {
     tj_amx_i8(m, n, w, c, add, pack);

@@ -90,8 +90,14 @@ TJ_FN tj_words tj_pack_words(int64_t m, int64_t n, int64_t k, int size, const vo
                              bool a_turned, const void *b, int64_t ldb, bool b_turned,
                              void **pack) {
   const int64_t depth = k * size / 4;
-  tj_words w = {(const uint32_t *)a, (const uint32_t *)b, depth, lda * size / 4, 1,
-                ldb * size / 4, a_turned, b_turned};
+  tj_words w = {(const uint32_t *)a,
+                (const uint32_t *)b,
+                depth,
+                lda * size / 4,
+                1,
+                ldb * size / 4,
+                a_turned,
+                b_turned};
   uint32_t *room = (uint32_t *)*pack;
   if (a_turned) {
     tj_zip(room, m, a, lda, k, m, size);
