@@ -21,7 +21,7 @@ from .errors import CompilerFailed, CompilerMissing, ScratchFolder
 # the floating-point mode of the process that loads the object.
 FLAGS = (
     "-std=gnu11", "-O3", "-march=native", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off",
-    "-fno-strict-overflow", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-w",
+    "-fno-strict-overflow", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-w",
 )  # fmt: skip
 
 _INSTALL = (
