@@ -87,7 +87,7 @@ enum {
   TJ_DTYPE,       /* dtype as a value; for constexpr parameters */
   TJ_TUPLE,       /* v.obj: const tj_arg *, aux: their number */
   TJ_FUNCTION,    /* v.obj: tj_function *, a @triton.jit function as an argument */
-  TJ_TENSOR_DESC, /* v.obj: const tj_tensor_desc *: not supported yet */
+  TJ_TENSOR_DESC, /* v.obj: const tj_tensor_desc * */
   TJ_SPEC,        /* type and class without data; only for tj_function_prepare */
   TJ_KEYWORD      /* v.obj: const tj_arg * of another kind; aux: the parameter's index */
 };
@@ -95,7 +95,8 @@ enum {
 /* tj_arg.flags of TJ_SPEC. Other kinds have no flags yet: 0. */
 enum {
   TJ_SPEC_POINTER = 1, /* a pointer to dtype; otherwise a scalar of it */
-  TJ_SPEC_ALIGNED = 2  /* a multiple of 16: an address or a value */
+  TJ_SPEC_ALIGNED = 2, /* a multiple of 16: an address or a value */
+  TJ_SPEC_DESC = 4     /* a tensor descriptor; v.obj: const tj_tensor_desc *, without data */
 };
 
 /* One argument. Frozen: it grows only by new kinds. Unused bytes must be 0. */
@@ -129,20 +130,53 @@ typedef struct tj_buffer {
 
 #define TJ_DESC_MAX_RANK 5
 
+/* tj_tensor_desc.padding: what a load reads outside of the tensor. */
+enum {
+  TJ_PADDING_ZERO = 0,
+  TJ_PADDING_NAN = 1 /* floating-point elements only */
+};
+
+/* tj_tensor_desc.flags. */
+enum {
+  /* Loads round fp32 elements to tf32's precision. Triton 3.7 and later; fp32 only. */
+  TJ_DESC_ROUND_TF32 = 1
+};
+
 /*
- * A host-side tensor descriptor (triton.tools.tensor_descriptor.TensorDescriptor).
- * Its place is reserved: passing one is TJ_E_NOT_SUPPORTED in this version.
+ * A tensor descriptor made on the host, Triton's TensorDescriptor
+ * (triton/tools/tensor_descriptor.py): a tensor in memory, and the block of it that the
+ * kernel loads or stores at a time.
+ *
+ *   tj_tensor_desc x = tj_tensor_desc_make(data, TJ_FP16, 2, (int64_t[]){m, n}, NULL,
+ *                                          (uint32_t[]){64, 32});
+ *   tj_arg args[] = {tj_desc(&x), ...};
+ *
+ * dtype, rank and block choose the variant; base, shape, strides, padding and flags are
+ * run-time values. What Triton demands is checked at every call: TJ_E_NULL without a base;
+ * TJ_E_ARGUMENT_RANGE for a rank, a block or a shape beyond its range; TJ_E_ARGUMENT_TYPE
+ * for a dtype that is none, or not one for that padding or rounding; TJ_E_INVALID for
+ * addresses, strides and block sizes that no descriptor can have. Whatever of it the
+ * device cannot express in addition (negative strides, say) is its backend's error.
+ *
+ * Needs Triton 3.4 or later; as an element of a tuple 3.8 or later. The struct and its
+ * memory are the caller's: the struct is read during the call only, the elements when
+ * the kernel runs. Since 0.1.
  */
 typedef struct tj_tensor_desc {
   uint32_t struct_size; /* sizeof(tj_tensor_desc) */
-  tj_dtype dtype;
-  uint8_t rank;    /* 1 to TJ_DESC_MAX_RANK */
-  uint8_t padding; /* 0: zero, 1: NaN */
-  void *base;
-  int64_t shape[TJ_DESC_MAX_RANK];   /* elements */
-  int64_t strides[TJ_DESC_MAX_RANK]; /* elements; the last is 1 */
-  uint32_t block[TJ_DESC_MAX_RANK];  /* elements */
-  uint32_t flags;                    /* 0 */
+  tj_dtype dtype;       /* of the elements */
+  uint8_t rank;         /* dimensions, 1 to TJ_DESC_MAX_RANK */
+  uint8_t padding;      /* TJ_PADDING_ZERO or TJ_PADDING_NAN */
+  void *base;           /* of the first element, on the device; a multiple of 16 */
+  /* Elements in each dimension, 1 to 2^31 - 1. Entries from the rank on are not looked at,
+     here and below. */
+  int64_t shape[TJ_DESC_MAX_RANK];
+  /* From an element to the next in each dimension, in elements. The last one is 1, the
+     others are multiples of 16 bytes; 0 and negative ones are allowed. */
+  int64_t strides[TJ_DESC_MAX_RANK];
+  /* Elements of the block in each dimension: powers of two, 2^20 in all at most. */
+  uint32_t block[TJ_DESC_MAX_RANK];
+  uint32_t flags; /* TJ_DESC_ROUND_TF32, or 0 */
 } tj_tensor_desc;
 
 /* ---- makers: inline, no checks, no allocation -------------------------------------- */
@@ -279,6 +313,36 @@ static inline tj_arg tj_fn(const tj_function *function) {
   return arg;
 }
 
+/*
+ * A descriptor without flags and padded with zeros; `shape`, `strides` and `block` have
+ * `rank` entries. `strides` may be NULL: dense, the last dimension varies fastest.
+ */
+static inline tj_tensor_desc tj_tensor_desc_make(const void *base, tj_dtype dtype, uint8_t rank,
+                                                 const int64_t *shape, const int64_t *strides,
+                                                 const uint32_t *block) {
+  tj_tensor_desc desc;
+  union {
+    const void *in;
+    void *out;
+  } address;
+  uint64_t dense = 1;
+  address.in = base;
+  desc.struct_size = (uint32_t)sizeof desc;
+  desc.dtype = dtype;
+  desc.rank = rank;
+  desc.padding = TJ_PADDING_ZERO;
+  desc.base = address.out;
+  desc.flags = 0;
+  for (int i = TJ_DESC_MAX_RANK - 1; i >= 0; i--) {
+    desc.shape[i] = i < rank ? shape[i] : 0;
+    desc.block[i] = i < rank ? block[i] : 0;
+    desc.strides[i] = i >= rank ? 0 : strides ? strides[i] : (int64_t)dense;
+    if (i < rank) dense *= (uint64_t)shape[i];
+  }
+  return desc;
+}
+
+/* A tensor descriptor; it must live until the call returns. */
 static inline tj_arg tj_desc(const tj_tensor_desc *desc) {
   tj_arg arg = tj_arg_make_(TJ_TENSOR_DESC, TJ_DTYPE_NONE, 0);
   arg.v.obj = desc;
@@ -302,6 +366,14 @@ static inline tj_arg tj_spec_ptr(tj_dtype dtype, int aligned) {
 static inline tj_arg tj_spec(tj_dtype dtype, int multiple_of_16) {
   tj_arg arg = tj_arg_make_(TJ_SPEC, dtype, 0);
   arg.flags = (uint8_t)(multiple_of_16 ? TJ_SPEC_ALIGNED : 0);
+  return arg;
+}
+
+/* The same for a tensor descriptor: of it only struct_size, dtype, rank and block are read. */
+static inline tj_arg tj_spec_desc(const tj_tensor_desc *desc) {
+  tj_arg arg = tj_arg_make_(TJ_SPEC, TJ_DTYPE_NONE, 0);
+  arg.flags = TJ_SPEC_DESC;
+  arg.v.obj = desc;
   return arg;
 }
 

@@ -12,6 +12,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+from . import descriptors
 from .errors import Failure
 from .triton_api import TritonApi
 from .values import Decoder, Default, Pointer, Scalar, is_opaque
@@ -48,6 +49,7 @@ class _PlainPointers:
 class Bound:
     """A specialised call."""
 
+    api: TritonApi
     signature: dict[str, Any]
     constexprs: dict[tuple[int, ...], Any]
     attributes: dict[tuple[int, ...], Any]
@@ -58,7 +60,7 @@ class Bound:
         types: list[str] = []
         for value in self.signature.values():
             _flatten(value, types)
-        return [name for name in types if name != "constexpr"]
+        return [leaf for name in types if name != "constexpr" for leaf in descriptors.expand(self.api, name)]
 
 
 def _flatten(value: Any, into: list[str]) -> None:
@@ -76,7 +78,7 @@ def bind(api: TritonApi, jit: Any, backend: Any, values: Any, decoder: Decoder) 
         raise Failure("E_ARGUMENT_TYPE", f"{count} arguments were given for the {len(jit.params)} parameters")
     arguments, parameters = {}, []
     for parameter, value in zip(jit.params, values):
-        argument, typed = _argument(parameter, decoder.argument(parameter.name, value))
+        argument, typed = _argument(api, parameter, decoder.argument(parameter.name, value))
         arguments[parameter.name] = argument
         parameters.append(typed)
     seen = _PlainPointers(backend, api.BaseBackend) if backend.target.backend == "hip" else backend
@@ -101,7 +103,7 @@ def _is_constant(type_: Any) -> bool:
     return all(map(_is_constant, type_)) if isinstance(type_, tuple) else type_ == "constexpr"
 
 
-def _argument(parameter: Any, value: Any) -> tuple[Any, Any]:
+def _argument(api: TritonApi, parameter: Any, value: Any) -> tuple[Any, Any]:
     """The Python argument, and the parameter with the type that the call forces on it."""
     name = parameter.name
     if value is Default:
@@ -109,8 +111,8 @@ def _argument(parameter: Any, value: Any) -> tuple[Any, Any]:
             raise Failure("E_ARGUMENT_TYPE", f"parameter '{name}' has no default: pass a value")
         return parameter.default, parameter
     if parameter.is_constexpr:
-        if isinstance(value, (Pointer, Scalar)):
-            kind = "pointer" if isinstance(value, Pointer) else "run-time scalar"
+        kind = _run_time_kind(api, value)
+        if kind:
             raise Failure(
                 "E_ARGUMENT_TYPE",
                 f"parameter '{name}' is tl.constexpr: it takes a compile-time value, not a {kind}",
@@ -118,6 +120,7 @@ def _argument(parameter: Any, value: Any) -> tuple[Any, Any]:
         return value, parameter
     _check_range(name, value)
     declared = parameter.annotation_type
+    descriptors.check(api, name, value, declared)
     if declared:
         pointer = isinstance(value, Pointer)
         address = value is None or type(value) is int  # Triton takes these for pointers too
@@ -127,6 +130,13 @@ def _argument(parameter: Any, value: Any) -> tuple[Any, Any]:
     if isinstance(value, Scalar):
         return value.number, parameter if declared else _TypedParameter(parameter, value.type_name)
     return value, parameter
+
+
+def _run_time_kind(api: TritonApi, value: Any) -> str:
+    """What ``value`` is, if it exists at run time only."""
+    if descriptors.is_descriptor(api, value):
+        return "tensor descriptor"
+    return "pointer" if isinstance(value, Pointer) else "run-time scalar" if isinstance(value, Scalar) else ""
 
 
 def _check_range(name: str, value: Any) -> None:
@@ -180,7 +190,7 @@ def _pack(api: TritonApi, jit: Any, backend: Any, bound: dict[str, Any], special
         keys = [entry[1] for entry in specialization]
     paths = find_paths_if(keys, lambda _, value: isinstance(value, str))
     attributes = {path: backend.parse_attr(get_iterable_path(keys, path)) for path in paths}
-    return Bound(signature, constexprs, attributes, specialization)
+    return Bound(api, signature, constexprs, attributes, specialization)
 
 
 def printable(api: TritonApi, value: Any) -> Any:

@@ -7,7 +7,7 @@ import inspect
 import platform
 from typing import Any
 
-from . import options
+from . import descriptors, options
 from .compiling import compile_failure
 from .errors import Failure
 from .output import warn
@@ -36,6 +36,7 @@ def make_record(api: TritonApi, function: Function, target: Any) -> dict[str, An
         "python": platform.python_version(),
         "params": [_parameter(api, parameter) for parameter in jit.params],
         "tuned": function.tuned,
+        "descriptor_flags": descriptors.flag_count(api),
         "options": options.known_options(parsed),
         "defaults": options.defaults(parsed),
         "files": [file.stamp() for file in function.files.values() if file.on_disk],

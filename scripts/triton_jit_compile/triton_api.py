@@ -43,6 +43,7 @@ class TritonApi:
     BaseBackend: type
     backends: dict[str, Any]
     driver: Any
+    TensorDescriptor: type | None  # None before 3.4
     canonical_types: dict[str, str]  # every spelling of a type that Triton knows -> its short name
 
     @property
@@ -174,5 +175,6 @@ def _find() -> TritonApi:
         BaseBackend=backend_base.BaseBackend,
         backends=_import("triton.backends").backends,
         driver=_import("triton.runtime.driver").driver,
+        TensorDescriptor=_import("triton.tools.tensor_descriptor").TensorDescriptor if version >= (3, 4) else None,
         canonical_types=dict(names),
     )

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from . import descriptors
 from .errors import Failure
 from .triton_api import TritonApi
 
@@ -128,6 +129,8 @@ class Decoder:
             return self._pointer(name, value)
         if "scalar" in value:
             return self._scalar(name, value)
+        if "tensordesc" in value:
+            return self._descriptor(name, value)
         if len(value) != 1:
             raise _bad(name, f"{value!r} is not a value")
         ((kind, content),) = value.items()
@@ -192,6 +195,17 @@ class Decoder:
         if alignment not in ("", "D"):
             raise _bad(name, f"a pointer has no specialisation class '{alignment}'")
         return Pointer(dtype, ALIGNED if alignment == "D" else UNALIGNED)
+
+    def _descriptor(self, name: str, value: dict[str, Any]) -> Any:
+        dtype, block = value["tensordesc"], value.get("block")
+        if not isinstance(dtype, str) or dtype not in self._api.type_names:
+            raise _bad(name, f"triton {self._api.version_text} has no tensor descriptors of '{dtype}'")
+        if not isinstance(block, list) or not all(type(size) is int for size in block):
+            raise _bad(name, f"{block!r} is no block of a tensor descriptor")
+        try:
+            return descriptors.make(self._api, dtype, block)
+        except (AssertionError, ValueError) as error:  # what Triton checks
+            raise _bad(name, f"no tensor descriptor: {error}") from None
 
     def _scalar(self, name: str, value: dict[str, Any]) -> Scalar:
         type_name, number_class = value["scalar"], value.get("class", "")

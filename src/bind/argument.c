@@ -50,7 +50,7 @@ static tj_status bind_buffer(tj_bound *b, const tj_param *param, const tj_arg *a
   const tj_buffer *buffer = arg->v.obj;
   if (buffer == NULL) return tj_fail_at(TJ_E_NULL, place, "the tj_buffer is NULL");
   if (buffer->struct_size < sizeof *buffer)
-    return tj_fail_size("tj_buffer", buffer->struct_size, sizeof *buffer);
+    return tj_fail_size_at(place, "tj_buffer", buffer->struct_size, sizeof *buffer);
   return bind_address(b, param, buffer->dtype, (uint64_t)(uintptr_t)buffer->ptr, place);
 }
 
@@ -140,12 +140,21 @@ static tj_status bind_typed(tj_bound *b, const tj_param *param, tj_dtype dtype, 
                     tj_arg_words(arg, words));
 }
 
+static tj_status bind_desc(tj_bound *b, const tj_param *param, const tj_arg *arg,
+                           const tj_place *place) {
+  if (param->rule == TJ_RULE_PLAIN) return tj_bind_desc(b, arg, place);
+  return tj_fail_at(TJ_E_ARGUMENT_TYPE, place,
+                    "the parameter is of type %s, which takes no tensor descriptor",
+                    param->type_text);
+}
+
 static tj_status bind_spec(tj_bound *b, const tj_param *param, const tj_arg *arg,
                            const tj_place *place) {
   if (!b->allow_spec)
     return tj_fail_at(TJ_E_UNSUPPORTED_ARGUMENT, place,
                       "TJ_SPEC has no data; only tj_function_prepare takes it");
   uint64_t stand_in = arg->flags & TJ_SPEC_ALIGNED ? 16 : 8;
+  if (arg->flags & TJ_SPEC_DESC) return bind_desc(b, param, arg, place);
   if (arg->flags & TJ_SPEC_POINTER) return bind_address(b, param, arg->dtype, stand_in, place);
   tj_dtype dtype = param->rule == TJ_RULE_PLAIN ? arg->dtype : param->type;
   if (dtype == TJ_DTYPE_NONE || dtype >= TJ_VOID || param->rule == TJ_RULE_POINTER)
@@ -230,10 +239,7 @@ static tj_status bind_value(tj_bound *b, const tj_param *param, const tj_arg *ar
     if (arg->kind == TJ_BUFFER) return bind_buffer(b, param, arg, place);
     return bind_address(b, param, arg->dtype, arg->v.u, place);
   case TJ_SPEC: return bind_spec(b, param, arg, place);
-  case TJ_TENSOR_DESC:
-    return tj_fail_at(TJ_E_NOT_SUPPORTED, place,
-                      "host-side tensor descriptors are not supported yet; make the descriptor "
-                      "in the kernel with tl.make_tensor_descriptor");
+  case TJ_TENSOR_DESC: return bind_desc(b, param, arg, place);
   case TJ_KEYWORD:
     return tj_fail_at(TJ_E_INVALID, place,
                       "a keyword stands before another argument; keywords come last");

@@ -69,6 +69,9 @@ typedef struct tj_place {
 tj_status tj_fail_at(tj_status status, const tj_place *place, const char *format, ...)
     TJ_PRINTF(3, 4);
 
+/* TJ_E_STRUCT_SIZE for a struct that an argument points to. */
+tj_status tj_fail_size_at(const tj_place *place, const char *type, uint32_t got, size_t expected);
+
 /* The argument in words, for messages: "the integer 5", "a pointer to fp32". */
 const char *tj_arg_words(const tj_arg *arg, char buffer[128]);
 

@@ -33,6 +33,13 @@ tj_status tj_fail_at(tj_status status, const tj_place *place, const char *format
   return status;
 }
 
+tj_status tj_fail_size_at(const tj_place *place, const char *type, uint32_t got, size_t expected) {
+  return tj_fail_at(TJ_E_STRUCT_SIZE, place,
+                    "%s.struct_size is %u, but this library (%s) expects at least %zu; set it to "
+                    "sizeof(%s)",
+                    type, got, tj_version_string(), expected, type);
+}
+
 const char *tj_arg_words(const tj_arg *arg, char buffer[128]) {
   switch (arg->kind) {
   case TJ_DEFAULT: return "default";

@@ -68,17 +68,17 @@ static void expect_item(const tj_param *param, const tj_key_item *item, tj_expec
   }
 }
 
-/* Reads a parameter's item, its tuple elements included, and adds up what it packs. */
-static bool skip_item(tj_key_reader *reader, tj_key_item *out_item, uint32_t *end) {
+/* Reads a parameter's item, its tuple elements included, and places what it packs. */
+static bool skip_item(tj_key_reader *reader, tj_key_item *out_item, uint32_t *end,
+                      uint32_t *out_offset) {
   if (!tj_key_next(reader, out_item)) return false;
   if (out_item->tag == TJ_KEY_TUPLE) {
     for (uint32_t i = 0; i < out_item->size; i++) {
       tj_key_item inner;
-      if (!skip_item(reader, &inner, end)) return false;
+      if (!skip_item(reader, &inner, end, out_offset)) return false;
     }
   } else if (out_item->tag < TJ_KEY_CONST) {
-    uint32_t size = tj_key_item_size(out_item);
-    *end = ((*end + size - 1) & ~(size - 1)) + size;
+    *out_offset = tj_key_place(out_item, end);
   }
   return true;
 }
@@ -94,9 +94,8 @@ bool tj_expect_make(const tj_signature *signature, const void *key, size_t size,
     *e = (tj_expect){.head = UINT32_MAX, .how = OTHERWISE, .end = end};
     e->item = (uint32_t)(reader.at - bytes);
     tj_key_item item;
-    if (!skip_item(&reader, &item, &end)) return false;
+    if (!skip_item(&reader, &item, &end, &e->offset)) return false;
     expect_item(&signature->params[i], &item, e);
-    if (item.tag < TJ_KEY_CONST) e->offset = end - tj_key_item_size(&item);
   }
   params[n] = (tj_expect){.end = end, .item = (uint32_t)(reader.at - bytes)};
   for (uint32_t i = 0; i < n; i++)

@@ -10,6 +10,28 @@
 #include "base/error.h"
 #include "bind/value.h"
 
+static bool is_runtime(const tj_key_item *item) { return item->tag < TJ_KEY_CONST; }
+static bool is_pointer(const tj_key_item *item) { return item->tag & TJ_KEY_POINTER; }
+static bool is_desc(const tj_key_item *item) { return is_runtime(item) && item->tag & TJ_KEY_DESC; }
+
+static tj_dtype item_dtype(const tj_key_item *item) {
+  return item->tag & ~(TJ_KEY_POINTER | TJ_KEY_DESC);
+}
+
+static tj_key_desc payload_desc(const tj_key_item *item) {
+  tj_key_desc desc;
+  memcpy(&desc, item->payload, sizeof desc);
+  return desc;
+}
+
+static bool is_good_desc(const tj_key_item *item) {
+  tj_key_desc desc = payload_desc(item);
+  uint32_t log2_block = 0;
+  for (int i = 0; i < TJ_DESC_MAX_RANK; i++) log2_block += desc.log2_block[i];
+  return item->aux >= 1 && item->aux <= TJ_DESC_MAX_RANK && log2_block <= TJ_DESC_MAX_LOG2_BLOCK &&
+         desc.n_flags <= TJ_DESC_MAX_FLAGS;
+}
+
 bool tj_key_next(tj_key_reader *reader, tj_key_item *out_item) {
   size_t left = (size_t)(reader->end - reader->at);
   if (left < 2) return false;
@@ -31,9 +53,10 @@ bool tj_key_next(tj_key_reader *reader, tj_key_item *out_item) {
     break;
   default:
     if (item.tag > TJ_KEY_TUPLE) return false;
+    if (is_desc(&item)) size = sizeof(tj_key_desc);
     break;
   }
-  if (left < size) return false;
+  if (left < size || (is_desc(&item) && !is_good_desc(&item))) return false;
   reader->at = item.payload + size;
   *out_item = item;
   return true;
@@ -45,10 +68,6 @@ static tj_key_reader body(const void *key, size_t size) {
   return (tj_key_reader){bytes + head, bytes + size};
 }
 
-static bool is_runtime(const tj_key_item *item) { return item->tag < TJ_KEY_CONST; }
-static tj_dtype item_dtype(const tj_key_item *item) { return item->tag & ~TJ_KEY_POINTER; }
-static bool is_pointer(const tj_key_item *item) { return item->tag & TJ_KEY_POINTER; }
-
 static int64_t payload_int(const tj_key_item *item) {
   int64_t value;
   memcpy(&value, item->payload, 8);
@@ -59,11 +78,6 @@ static double payload_float(const tj_key_item *item) {
   double value;
   memcpy(&value, item->payload, 8);
   return value;
-}
-
-uint32_t tj_key_item_size(const tj_key_item *item) {
-  uint32_t size = is_pointer(item) ? 8 : tj_dtype_size(item_dtype(item));
-  return size ? size : 1; /* no key of ours has a void value */
 }
 
 /* ---- arguments that stand for the class -------------------------------------------------- */
@@ -93,7 +107,23 @@ static cJSON *annotated_int(const tj_param *param, uint8_t class_) {
   }
 }
 
+static cJSON *desc_value(const tj_key_item *item) {
+  tj_key_desc desc = payload_desc(item);
+  cJSON *value = tj_value_text("tensordesc", tj_dtype_name(item_dtype(item)));
+  cJSON *block = value ? cJSON_AddArrayToObject(value, "block") : NULL;
+  bool ok = block != NULL;
+  for (int i = 0; i < item->aux && ok; i++) {
+    cJSON *size = cJSON_CreateNumber(1u << desc.log2_block[i]);
+    ok = size && cJSON_AddItemToArray(block, size);
+    if (!ok) cJSON_Delete(size);
+  }
+  if (ok) return value;
+  cJSON_Delete(value);
+  return NULL;
+}
+
 static cJSON *runtime_value(const tj_param *param, const tj_key_item *item) {
+  if (is_desc(item)) return desc_value(item);
   tj_dtype dtype = item_dtype(item);
   bool aligned = item->aux == TJ_CLASS_16;
   if (is_pointer(item)) {
@@ -222,7 +252,20 @@ static void describe_string(const uint8_t *bytes, uint32_t size, tj_str *out) {
   tj_str_add_text(out, "'");
 }
 
+/* As Triton's signature has it. */
+static void describe_desc(const tj_key_item *item, tj_str *out) {
+  tj_key_desc desc = payload_desc(item);
+  tj_str_printf(out, "tensordesc<%s[", tj_dtype_name(item_dtype(item)));
+  for (int i = 0; i < item->aux; i++)
+    tj_str_printf(out, "%s%u", i > 0 ? ", " : "", 1u << desc.log2_block[i]);
+  tj_str_add_text(out, "]>");
+}
+
 static void describe_item(const tj_key_item *item, tj_key_reader *reader, tj_str *out) {
+  if (is_desc(item)) {
+    describe_desc(item, out);
+    return;
+  }
   if (is_runtime(item)) {
     const char *suffix = item->aux == TJ_CLASS_16 ? ":16" : item->aux == TJ_CLASS_ONE ? ":1" : "";
     tj_str_printf(out, "%s%s%s", is_pointer(item) ? "*" : "", tj_dtype_name(item_dtype(item)),
@@ -270,21 +313,69 @@ void tj_key_describe(const tj_signature *signature, const void *key, size_t size
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
+static tj_slot slot_of(tj_dtype dtype) {
+  uint32_t size = tj_dtype_size(dtype);
+  /* No key of ours has a void value. */
+  return (tj_slot){.dtype = dtype, .size = (uint8_t)(size ? size : 1)};
+}
+
+/* The parameters that Triton makes of a descriptor: the pointer, the shape and the strides, the
+   flags; and for what the kernel asks of the descriptor, shape and strides once more. */
+static bool desc_slot(const tj_key_item *item, uint32_t i, tj_slot *out) {
+  uint32_t rank = item->aux, n_flags = payload_desc(item).n_flags;
+  if (i == 0)
+    *out = (tj_slot){.dtype = item_dtype(item), .pointer = 1, .size = 8, .rank = (uint8_t)rank};
+  else if (i <= 2 * rank)
+    *out = slot_of(TJ_I64);
+  else if (i <= 2 * rank + n_flags)
+    *out = slot_of(TJ_U1);
+  else if (i <= 3 * rank + n_flags)
+    *out = slot_of(TJ_I32);
+  else
+    *out = slot_of(TJ_I64);
+  return i <= 4 * rank + n_flags;
+}
+
+/* The `i`-th value of a run-time item, without its offset; false behind the last. */
+static bool item_slot(const tj_key_item *item, uint32_t i, tj_slot *out) {
+  if (is_desc(item)) return desc_slot(item, i, out);
+  *out = slot_of(item_dtype(item));
+  if (is_pointer(item)) *out = (tj_slot){.dtype = item_dtype(item), .pointer = 1, .size = 8};
+  return i == 0;
+}
+
+/* Gives the value its place behind *end. */
+static void place(tj_slot *slot, uint32_t *end) {
+  slot->offset = (*end + slot->size - 1) & ~(slot->size - 1u);
+  *end = slot->offset + slot->size;
+}
+
+uint32_t tj_key_place(const tj_key_item *item, uint32_t *end) {
+  uint32_t offset = 0;
+  tj_slot slot;
+  for (uint32_t i = 0; item_slot(item, i, &slot); i++) {
+    place(&slot, end);
+    offset = slot.offset;
+  }
+  return offset;
+}
+
 uint32_t tj_key_slots(const void *key, size_t size, tj_slot *slots, uint32_t max,
                       uint32_t *out_params_size) {
   tj_key_reader reader = body(key, size);
   tj_key_item item;
-  uint32_t n = 0, offset = 0;
+  uint32_t n = 0, end = 0;
   /* A tuple's elements simply follow it. */
   while (tj_key_next(&reader, &item)) {
     if (!is_runtime(&item)) continue;
-    uint32_t width = tj_key_item_size(&item);
-    offset = (offset + width - 1) & ~(width - 1);
-    if (n < max) slots[n] = (tj_slot){item_dtype(&item), is_pointer(&item), (uint8_t)width, offset};
-    n++;
-    offset += width;
+    tj_slot slot;
+    for (uint32_t i = 0; item_slot(&item, i, &slot); i++) {
+      place(&slot, &end);
+      if (n < max) slots[n] = slot;
+      n++;
+    }
   }
-  *out_params_size = offset;
+  *out_params_size = end;
   return n;
 }
 

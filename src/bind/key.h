@@ -7,6 +7,7 @@
  *   with a payload behind it:
  *
  *   run-time value      tag = dtype, or TJ_KEY_POINTER | dtype; aux = class (TJ_CLASS_*)
+ *   tensor descriptor   tag = TJ_KEY_DESC | dtype; aux = rank; 8 bytes, tj_key_desc
  *   constant            tag >= TJ_KEY_CONST:
  *     NONE, TRUE, FALSE, DEFAULT (the parameter's own, if C cannot express it)
  *     INT      8 bytes, int64_t           (1 and True and 1.0 are three constants)
@@ -43,6 +44,7 @@ typedef struct tj_key_head {
 _Static_assert(sizeof(tj_key_head) == 16, "no padding in a key");
 
 enum {
+  TJ_KEY_DESC = 0x20,
   TJ_KEY_POINTER = 0x40,
   TJ_KEY_CONST = 0x80,
   TJ_KEY_NONE = 0x80,
@@ -66,6 +68,17 @@ static inline uint16_t tj_key_pair(uint8_t tag, uint8_t aux) {
   return pair;
 }
 
+/* What else of a tensor descriptor chooses the code. */
+typedef struct tj_key_desc {
+  uint8_t log2_block[TJ_DESC_MAX_RANK]; /* 0 from the rank on */
+  uint8_t n_flags;                      /* how many flags are packed with it: tj_signature's */
+  uint8_t reserved[2];
+} tj_key_desc;
+_Static_assert(sizeof(tj_key_desc) == 8, "no padding in a key");
+
+/* A block has at most so many elements, the most of a tensor of Triton's. */
+#define TJ_DESC_MAX_LOG2_BLOCK 20
+
 /* Bytes of the longest item of fixed size, FUNCTION apart. */
 #define TJ_KEY_ITEM 10
 
@@ -83,8 +96,11 @@ typedef struct tj_key_item {
 /* False at the end, and where the bytes are none of ours. */
 bool tj_key_next(tj_key_reader *reader, tj_key_item *out_item);
 
-/* Packed bytes of a run-time item; a power of two. */
-uint32_t tj_key_item_size(const tj_key_item *item);
+/*
+ * Where a run-time item's value is packed, the last one if it has several, when what is
+ * before it ends at *end; moves *end behind it.
+ */
+uint32_t tj_key_place(const tj_key_item *item, uint32_t *end);
 
 /*
  * The arguments that stand for the key's class of calls, one value (bind/value.h) a

@@ -17,6 +17,9 @@
 
 #define MAX_TUPLE_DEPTH 32
 
+/* Room for the values of a tensor descriptor, wherever the ones before it end. */
+#define TJ_DESC_ROOM (28 * TJ_DESC_MAX_RANK + 32)
+
 static inline void put_item(tj_bound *b, uint8_t tag, uint8_t aux) {
   uint16_t pair = tj_key_pair(tag, aux);
   memcpy(b->key + b->key_size, &pair, 2);
@@ -65,6 +68,9 @@ void tj_put_int(tj_bound *b, int64_t value);
 tj_status tj_put_function(tj_bound *b, const tj_arg *arg, const tj_place *place);
 /* Checks and begins the tuple `arg`; its items follow. */
 tj_status tj_begin_tuple(tj_bound *b, const tj_arg *arg, const tj_place *place);
+
+/* descriptor.c: a TJ_TENSOR_DESC, or the TJ_SPEC of one. */
+tj_status tj_bind_desc(tj_bound *b, const tj_arg *arg, const tj_place *place);
 
 /* argument.c: parameter `i` by the rules in full. */
 tj_status tj_bind_argument(tj_bound *b, uint32_t i);

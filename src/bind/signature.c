@@ -155,6 +155,8 @@ static tj_status read_texts(tj_signature *signature, const cJSON *record) {
       !signature->triton)
     return bad_record("it lacks id, name, source, cache_key or triton");
   read_digest(signature->cache_key, signature->digest);
+  uint64_t desc_flags = tj_json_uint(record, "descriptor_flags", TJ_DESC_MAX_FLAGS, UINT64_MAX);
+  signature->desc_flags = desc_flags <= TJ_DESC_MAX_FLAGS ? (int8_t)desc_flags : -1;
   return TJ_OK;
 }
 

@@ -32,6 +32,8 @@ enum {
   TJ_CLASS_ONE = 3    /* 1, but its annotated type keeps it from folding */
 };
 
+#define TJ_DESC_MAX_FLAGS 2
+
 typedef enum tj_default_kind {
   TJ_NO_DEFAULT,
   TJ_DEFAULT_VALUE, /* in default_value */
@@ -66,6 +68,9 @@ typedef struct tj_signature {
   tj_param *params;
   uint32_t n_params;
   uint32_t n_files;
+  /* How many flags of a tensor descriptor this Triton hands to kernels: none, the padding, or
+     that and the rounding. Negative: it has no descriptors from the host, or others. */
+  int8_t desc_flags;
   tj_file_stamp *files;
   const char *id; /* of the snapshot: 64 hexadecimal digits */
   const char *name, *source, *triton;

@@ -11,13 +11,14 @@ static bool add_room(const tj_arg *arg, size_t *key, size_t *params, int depth) 
   size_t more = TJ_KEY_ITEM;
   if (arg->kind == TJ_STRING) more += 6 + (size_t)arg->aux;
   if (arg->kind == TJ_FUNCTION) more += 34;
-  size_t items_room = 0;
+  size_t items_room = 0, values_room = 8;
+  if (arg->kind == TJ_TENSOR_DESC || arg->kind == TJ_SPEC) values_room = TJ_DESC_ROOM;
   if (arg->kind == TJ_TUPLE) {
     items_room = (size_t)arg->aux;
     more += 6 + items_room * TJ_KEY_ITEM;
   }
   if (__builtin_add_overflow(*key, more, key) ||
-      __builtin_add_overflow(*params, 8 + items_room * 8, params) || *key > MAX_ROOM ||
+      __builtin_add_overflow(*params, values_room + items_room * 8, params) || *key > MAX_ROOM ||
       *params > MAX_ROOM)
     return false;
   if (arg->kind != TJ_TUPLE || arg->v.obj == NULL || depth > MAX_TUPLE_DEPTH) return true;

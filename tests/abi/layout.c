@@ -186,11 +186,13 @@ OFFSET(tj_stats, compile_ns, 64)
 OFFSET(tj_stats, load_ns, 72)
 OFFSET(tj_stats, wait_ns, 80)
 
-SIZE(tj_slot, 8)
+SIZE(tj_slot, 12)
 OFFSET(tj_slot, dtype, 0)
 OFFSET(tj_slot, pointer, 2)
 OFFSET(tj_slot, size, 3)
 OFFSET(tj_slot, offset, 4)
+OFFSET(tj_slot, rank, 8)
+OFFSET(tj_slot, reserved, 9)
 
 SIZE(tj_artifact, 104)
 OFFSET(tj_artifact, struct_size, 0)
@@ -336,6 +338,11 @@ VALUE(TJ_KEYWORD, 16)
 
 VALUE(TJ_SPEC_POINTER, 1)
 VALUE(TJ_SPEC_ALIGNED, 2)
+VALUE(TJ_SPEC_DESC, 4)
+
+VALUE(TJ_PADDING_ZERO, 0)
+VALUE(TJ_PADDING_NAN, 1)
+VALUE(TJ_DESC_ROUND_TF32, 1)
 
 VALUE(TJ_FUNCTION_TEXT, 1)
 

@@ -149,6 +149,14 @@ static void add_section(cJSON *reply, const char *name, const char *text) {
   cJSON_AddItemToArray(list, item);
 }
 
+static const char *triton_of(const fake_function *f) { return f->triton ? f->triton : "3.6.0"; }
+
+/* Of a tensor descriptor: 3.4 brought it, 3.5 the padding, 3.7 the rounding. Negative: none. */
+static int descriptor_flags(const fake_function *f) {
+  int minor = triton_of(f)[2] - '0';
+  return minor < 4 ? -1 : minor < 5 ? 0 : minor < 7 ? 1 : 2;
+}
+
 static cJSON *describe(const cJSON *request, char sections[1024]) {
   pthread_mutex_lock(&lock);
   int i = index_of_name(text_of(request, "name"));
@@ -164,7 +172,9 @@ static cJSON *describe(const cJSON *request, char sections[1024]) {
   cJSON_AddStringToObject(record, "name", f->name);
   cJSON_AddStringToObject(record, "source", text_of(request, "source"));
   cJSON_AddStringToObject(record, "cache_key", cache_key);
-  cJSON_AddStringToObject(record, "triton", "3.6.0");
+  cJSON_AddStringToObject(record, "triton", triton_of(f));
+  if (descriptor_flags(f) >= 0)
+    cJSON_AddNumberToObject(record, "descriptor_flags", descriptor_flags(f));
   cJSON_AddItemToObject(record, "params", array_of(f->params));
   cJSON_AddItemToObject(record, "tuned", array_of(f->tuned));
   cJSON_AddItemToObject(record, "files", array_of(f->files));
@@ -201,14 +211,29 @@ static const char *int_type(const char *text) {
   return magnitude < 1ull << 63 ? "i64" : "u64";
 }
 
-static void add_types(const cJSON *param, const cJSON *value, cJSON *types) {
+static void add_times(cJSON *types, int n, const char *name) {
+  for (int i = 0; i < n; i++) add_type(types, "", name);
+}
+
+/* Base, shape, strides, flags; shape and strides for the kernel's own use. */
+static void add_descriptor(const fake_function *f, const cJSON *value, cJSON *types) {
+  int rank = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(value, "block"));
+  add_type(types, "*", text_of(value, "tensordesc"));
+  add_times(types, 2 * rank, "i64");
+  add_times(types, descriptor_flags(f), "u1");
+  add_times(types, rank, "i32");
+  add_times(types, rank, "i64");
+}
+
+static void add_types(const fake_function *f, const cJSON *param, const cJSON *value,
+                      cJSON *types) {
   const cJSON *item = value->child;
   const char *kind = item->string, *annotation = text_of(param, "type");
   bool specialize = !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(param, "specialize"));
   if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(param, "constexpr"))) return;
   if (strcmp(kind, "tuple") == 0) {
     const cJSON *inner;
-    cJSON_ArrayForEach(inner, item) add_types(NULL, inner, types);
+    cJSON_ArrayForEach(inner, item) add_types(f, NULL, inner, types);
   } else if (annotation && !starts(kind, "default")) {
     add_type(types, "", annotation); /* it decides, whatever came */
   } else if (strcmp(kind, "int") == 0) {
@@ -222,6 +247,8 @@ static void add_types(const cJSON *param, const cJSON *value, cJSON *types) {
     add_type(types, "*", item->valuestring);
   } else if (strcmp(kind, "scalar") == 0) {
     add_type(types, "", item->valuestring);
+  } else if (strcmp(kind, "tensordesc") == 0) {
+    add_descriptor(f, value, types);
   }
 }
 
@@ -278,7 +305,7 @@ static cJSON *artifact(const cJSON *request, const fake_function *f, char sectio
   const cJSON *arg = args ? args->child : NULL;
   cJSON_ArrayForEach(param, params) {
     if (arg == NULL) break;
-    add_types(param, arg, types);
+    add_types(f, param, arg, types);
     arg = arg->next;
   }
   cJSON_Delete(params);

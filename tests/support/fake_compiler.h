@@ -34,6 +34,7 @@ typedef struct fake_function {
   const char *tuned;   /* the same for "tuned", or NULL */
   const char *files;   /* the same for "files", or NULL */
   const char *version; /* makes another id of the same name, or NULL */
+  const char *triton;  /* the version of Triton that it is of; NULL: "3.6.0" */
 } fake_function;
 
 /*

@@ -37,7 +37,9 @@ KINDS = {
         "keyword".split()
     )
 }
-SPEC_POINTER, SPEC_ALIGNED = 1, 2
+SPEC_POINTER, SPEC_ALIGNED, SPEC_DESC = 1, 2, 4
+PADDING_ZERO, PADDING_NAN = 0, 1
+DESC_ROUND_TF32 = 1
 FUNCTION_TEXT = 1
 LAUNCH_UNCHECKED = 1
 LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG = 1, 2, 3, 4
@@ -78,6 +80,15 @@ class Buffer(Structure):
     _fields_ = [
         ("struct_size", u32), ("dtype", u16), ("reserved", u16), ("ptr", c_void_p), ("size", u64), ("device", c_int32),
         ("reserved2", c_int32),
+    ]  # fmt: skip
+
+
+class TensorDesc(Structure):
+    """tj_tensor_desc."""
+
+    _fields_ = [
+        ("struct_size", u32), ("dtype", u16), ("rank", u8), ("padding", u8), ("base", c_void_p), ("shape", c_int64 * 5),
+        ("strides", c_int64 * 5), ("block", u32 * 5), ("flags", u32),
     ]  # fmt: skip
 
 
@@ -286,6 +297,35 @@ def tensor(array: Any, byte_offset: int | None = None) -> Arg:
         _DLTensor.from_address(address).byte_offset = byte_offset
     made = _make("tensor", keep=(capsule, array))
     made.v.ptr = address
+    return made
+
+
+def tensor_desc(array: np.ndarray, block: Sequence[int], dtype: str = "", **fields: Any) -> TensorDesc:
+    """A descriptor of the whole array; ``fields`` replace what follows from it."""
+    fields.setdefault("shape", array.shape)
+    fields.setdefault("strides", [stride // array.itemsize for stride in array.strides])
+    made = _sized(TensorDesc, dtype=DTYPES[dtype or _NUMPY[array.dtype.name]], rank=len(block), base=array.ctypes.data)
+    for name, value in {**fields, "block": block}.items():
+        if isinstance(value, (tuple, list)):
+            getattr(made, name)[: len(value)] = value
+        else:
+            setattr(made, name, value)
+    return made
+
+
+def desc(array: np.ndarray, block: Sequence[int], dtype: str = "", **fields: Any) -> Arg:
+    """A tensor descriptor as an argument."""
+    view = tensor_desc(array, block, dtype, **fields)
+    made = _make("tensor_desc", keep=(view, array))
+    made.v.ptr = ctypes.addressof(view)
+    return made
+
+
+def spec_desc(dtype: str, block: Sequence[int]) -> Arg:
+    """A tensor descriptor's class, for prepare."""
+    view = _sized(TensorDesc, dtype=DTYPES[dtype], rank=len(block), block=(u32 * 5)(*block))
+    made = _make("spec", flags=SPEC_DESC, keep=view)
+    made.v.ptr = ctypes.addressof(view)
     return made
 
 

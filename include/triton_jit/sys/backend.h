@@ -28,12 +28,22 @@ TJ_API tj_status tj_fail(tj_status status, const char *format, ...) TJ_PRINTF(2,
 /* Sends a line to the host's log callback, if it asked for that level. Since 0.1. */
 TJ_API void tj_log(int level, const char *format, ...) TJ_PRINTF(2, 3);
 
-/* Where one run-time parameter lies in the packed parameters. */
+/*
+ * Where one run-time parameter lies in the packed parameters.
+ *
+ * A tensor descriptor made on the host is several of them, those that Triton passes where
+ * a descriptor is no object of the device: base, shape (i64) and strides (i64), flags
+ * (u1: NaN padding; from Triton 3.7 on also rounding to tf32), shape (i32) and strides
+ * (i64) once more. A backend whose kernels take a descriptor object instead (Triton's
+ * metadata says so in tensordesc_meta) makes it of the values before the second shape.
+ */
 typedef struct tj_slot {
   tj_dtype dtype;  /* of the value, or of what the pointer points to */
   uint8_t pointer; /* 1: a pointer */
   uint8_t size;    /* bytes */
   uint32_t offset; /* bytes from the start, natural alignment */
+  uint8_t rank;    /* not 0: the base of a tensor descriptor of that rank */
+  uint8_t reserved[3];
 } tj_slot;
 
 /* A compiled variant. Owned by the library, lives as long as the process. */

@@ -96,8 +96,8 @@ static void no_run_time_value(void **state) {
   assert_add_refuses(TJ_E_UNSUPPORTED_ARGUMENT, ARGS(X, Y, OUT, tj_spec(TJ_I32, 1), tj_int(16)),
                      "'n'", "tj_function_prepare");
   tj_tensor_desc desc = {.struct_size = sizeof desc};
-  assert_add_refuses(TJ_E_NOT_SUPPORTED, ARGS(tj_desc(&desc), Y, OUT, tj_int(16), tj_int(16)),
-                     "'x'", "tl.make_tensor_descriptor");
+  assert_add_refuses(TJ_E_ARGUMENT_TYPE, ARGS(tj_desc(&desc), Y, OUT, tj_int(16), tj_int(16)),
+                     "'x'", "descriptor has no element type");
   tj_arg unknown = tj_int(1);
   unknown.kind = 200;
   assert_add_refuses(TJ_E_INVALID, ARGS(unknown, Y, OUT, tj_int(16), tj_int(16)), "'x'", "200");

@@ -52,12 +52,28 @@ static uint64_t next_random(uint64_t *random) {
   return *random >> 33;
 }
 
+/* A tensor descriptor of that class; it lasts for some more. */
+static tj_arg descriptor(tj_dtype dtype, uint32_t rank, const uint32_t *block) {
+  static tj_tensor_desc ring[64];
+  static uint32_t next;
+  const int64_t shape[] = {16, 16, 16, 16, 16};
+  tj_tensor_desc *desc = &ring[next++ % COUNT(ring)];
+  *desc = tj_tensor_desc_make(address_of(16), dtype, (uint8_t)rank, shape, NULL, block);
+  return tj_desc(desc);
+}
+
+static tj_arg any_descriptor(tj_dtype dtype, uint64_t *random) {
+  uint32_t block[TJ_DESC_MAX_RANK];
+  for (int i = 0; i < TJ_DESC_MAX_RANK; i++) block[i] = 1u << next_random(random) % 5;
+  return descriptor(dtype, 1 + (uint32_t)(next_random(random) % TJ_DESC_MAX_RANK), block);
+}
+
 /* One argument of any kind that a parameter without annotation takes. */
 static tj_arg any_argument(uint64_t *random) {
   static const tj_arg pair[] = {{.kind = TJ_INT, .v.i = 3}, {.kind = TJ_FLOAT, .v.f = 1}};
   uint64_t r = next_random(random);
   tj_dtype dtype = (tj_dtype)(1 + r / 16 % 18);
-  switch (r % 12) {
+  switch (r % 13) {
   case 0: return tj_none();
   case 1: return tj_bool((int)(r & 16));
   case 2: return tj_int(1);
@@ -70,6 +86,7 @@ static tj_arg any_argument(uint64_t *random) {
     return tj_dtype_is_float(dtype) ? tj_floating(dtype, 1.0) : tj_unsigned(dtype, r / 1024 & 1);
   case 9: return tj_tuple(pair, (uint32_t)(r / 16 % 3));
   case 10: return tj_i64(-16);
+  case 11: return any_descriptor(dtype, random);
   default: return tj_i8(1);
   }
 }
@@ -150,6 +167,12 @@ static tj_arg argument_of(const cJSON *value, tj_arg *items) {
     tj_dtype dtype = tj_dtype_from_name(text);
     if (tj_dtype_is_float(dtype)) return tj_floating(dtype, 0.5);
     return tj_unsigned(dtype, *class_ == 'D' ? 16 : *class_ == '1' ? 1 : 3);
+  }
+  if (strcmp(kind, "tensordesc") == 0) {
+    uint32_t block[TJ_DESC_MAX_RANK], rank = 0;
+    const cJSON *size;
+    cJSON_ArrayForEach(size, item->next) block[rank++] = (uint32_t)size->valueint;
+    return descriptor(tj_dtype_from_name(text), rank, block);
   }
   assert_string_equal(kind, "tuple");
   uint32_t n = 0;
@@ -235,9 +258,16 @@ static void test_difference_names_the_first(void **state) {
   const struct {
     uint32_t index;
     tj_arg arg;
-  } rows[] = {{0, tj_int(16)},          {1, tj_tuple(other, 2)}, {1, tj_tuple(pair, 1)},
-              {1, tj_int(2)},           {2, tj_int(2)},          {3, tj_none()},
-              {4, tj_ptr(NULL, TJ_I8)}, {5, tj_int(6)},          {7, tj_f64(1.0)}};
+  } rows[] = {{0, tj_int(16)},
+              {1, tj_tuple(other, 2)},
+              {1, tj_tuple(pair, 1)},
+              {1, tj_int(2)},
+              {2, tj_int(2)},
+              {3, tj_none()},
+              {2, descriptor(TJ_FP16, 1, (const uint32_t[]){16})},
+              {4, tj_ptr(NULL, TJ_I8)},
+              {5, tj_int(6)},
+              {7, tj_f64(1.0)}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     tj_arg changed[8];
     memcpy(changed, args, sizeof args);
@@ -251,17 +281,46 @@ static void test_difference_names_the_first(void **state) {
   }
 }
 
+/* Descriptors differ by dtype, rank and each size of the block. */
+static void test_difference_of_descriptors(void **state) {
+  (void)state;
+  tj_function *fn = open_function("wide");
+  const uint32_t block[] = {1, 16, 1}, other[] = {1, 32, 1}, first[] = {2, 16, 1};
+  tj_arg args[8] = {tj_int(2), descriptor(TJ_FP16, 2, block)};
+  for (int i = 2; i < 8; i++) args[i] = tj_int(2);
+  bind_call(fn, args, 8);
+  uint8_t key[TJ_INLINE_KEY];
+  uint32_t size = bound.key_size;
+  memcpy(key, bound.key, size);
+  const tj_arg others[] = {descriptor(TJ_FP16, 3, block), descriptor(TJ_BF16, 2, block),
+                           descriptor(TJ_FP16, 2, other), descriptor(TJ_FP16, 2, first),
+                           tj_ptr(NULL, TJ_FP16)};
+  for (size_t i = 0; i < COUNT(others); i++) {
+    args[1] = others[i];
+    bind_call(fn, args, 8);
+    assert_int_equal(tj_key_difference(fn->signature, key, size, bound.key, bound.key_size), 1);
+  }
+  args[1] = descriptor(TJ_FP16, 2, block);
+  bind_call(fn, args, 8);
+  assert_int_equal(tj_key_difference(fn->signature, key, size, bound.key, bound.key_size), -1);
+}
+
 /* Keys that are cut or altered anywhere are read to their end and no further. */
 static void test_damaged_keys(void **state) {
   (void)state;
   tj_function *fn = open_function("wide");
   const tj_arg inner[] = {tj_int(2), tj_string("text", 4), tj_tuple(NULL, 0)};
-  const tj_arg args[] = {
-      tj_int(2),          tj_none(), tj_bool(1),         tj_float(1.0), tj_ptr(NULL, TJ_FP32),
-      tj_tuple(inner, 3), tj_int(2), tj_uint(UINT64_MAX)};
+  const tj_arg args[] = {tj_int(2),
+                         tj_none(),
+                         tj_bool(1),
+                         tj_float(1.0),
+                         tj_ptr(NULL, TJ_FP32),
+                         tj_tuple(inner, 3),
+                         tj_int(2),
+                         descriptor(TJ_I8, 3, (const uint32_t[]){2, 4, 16})};
   bind_call(fn, args, 8);
   uint32_t size = bound.key_size;
-  tj_slot slots[16];
+  tj_slot slots[32];
   uint32_t params_size;
   for (uint32_t cut = 0; cut <= size; cut++) {
     uint8_t *copy = malloc(cut ? cut : 1); /* so that a sanitizer sees its end */
@@ -270,7 +329,7 @@ static void test_damaged_keys(void **state) {
     tj_key_describe(fn->signature, copy, cut, &text);
     cJSON *list = tj_key_arguments(fn->signature, copy, cut, no_function);
     assert_true((list != NULL) == (cut == size));
-    assert_true(tj_key_slots(copy, cut, slots, COUNT(slots), &params_size) <= 6);
+    assert_true(tj_key_slots(copy, cut, slots, COUNT(slots), &params_size) <= 5 + 14);
     assert_true(tj_key_difference(fn->signature, copy, cut, bound.key, size) >= -1);
     cJSON_Delete(list);
     tj_str_free(&text);
@@ -285,7 +344,8 @@ static void test_damaged_keys(void **state) {
       tj_key_describe(fn->signature, copy, size, &text);
       cJSON *list = tj_key_arguments(fn->signature, copy, size, no_function);
       uint32_t n = tj_key_slots(copy, size, slots, COUNT(slots), &params_size);
-      assert_true(n <= size && params_size <= 8 * size);
+      /* Two bytes are a value, ten are a descriptor, which has 23 of 160 bytes at most. */
+      assert_true(n <= 3 * size && params_size <= 16 * size);
       int64_t i = tj_key_difference(fn->signature, copy, size, bound.key, size);
       assert_true(at < sizeof(tj_key_head) ? i == -1 : i >= 0);
       cJSON_Delete(list);
@@ -328,6 +388,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
       cmocka_unit_test_setup_teardown(test_round_trip_annotated, setup, teardown),
       cmocka_unit_test_setup_teardown(test_difference_names_the_first, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_difference_of_descriptors, setup, teardown),
       cmocka_unit_test_setup_teardown(test_damaged_keys, setup, teardown),
       cmocka_unit_test_setup_teardown(test_head, setup, teardown),
   };

@@ -40,11 +40,24 @@ static const tj_null_launch *last_launch(void) {
   return &ring[n < TJ_NULL_RING ? n - 1 : TJ_NULL_RING - 1];
 }
 
+#define A_DESC(type, number, size)                                                          \
+  {                                                                                         \
+    .struct_size = sizeof(tj_tensor_desc), .dtype = (type), .rank = 2,                      \
+    .base = (char *)NULL + (number), .shape = {5, (number)}, .strides = {32, 1}, .block = { \
+      1,                                                                                    \
+      (size)                                                                                \
+    }                                                                                       \
+  }
+
+#define CANDIDATES 32
+
 /* Values that are near each other: each is close to several variants. */
 static tj_arg candidate(uint32_t i) {
   static const tj_arg pair[] = {{.kind = TJ_INT, .v.i = 3}, {.kind = TJ_INT, .v.i = 4}};
   static const tj_arg same[] = {{.kind = TJ_INT, .v.i = 5}, {.kind = TJ_INT, .v.i = 6}};
-  switch (i % 28) {
+  static const tj_tensor_desc descs[] = {A_DESC(TJ_FP32, 16, 4), A_DESC(TJ_FP32, 48, 4),
+                                         A_DESC(TJ_FP32, 16, 8), A_DESC(TJ_FP32, 8, 4)};
+  switch (i % CANDIDATES) {
   case 0: return tj_int(1);
   case 1: return tj_int(2);
   case 2: return tj_int(16);
@@ -72,6 +85,10 @@ static tj_arg candidate(uint32_t i) {
   case 24: return tj_tuple(pair, 2);
   case 25: return tj_tuple(same, 2);
   case 26: return tj_default();
+  case 27: return tj_desc(&descs[0]);
+  case 28: return tj_desc(&descs[1]); /* of the same variant */
+  case 29: return tj_desc(&descs[2]);
+  case 30: return tj_desc(&descs[3]); /* its base is not aligned */
   default: return tj_string("text", 4);
   }
 }
@@ -116,11 +133,11 @@ static void test_every_pair(void **state) {
     tj_function *fn = open_function(table[f].name);
     tj_arg args[4];
     for (uint32_t parameter = 0; parameter < 4; parameter++) {
-      for (uint32_t pair = 0; pair < 28 * 28; pair++) {
+      for (uint32_t pair = 0; pair < CANDIDATES * CANDIDATES; pair++) {
         const tj_arg plain[] = {tj_int(5), tj_int(5), tj_int(64), tj_int(5)};
         memcpy(args, plain, sizeof args);
         if (f == 2) args[1] = tj_ptr(address_of(16), TJ_FP32);
-        args[parameter] = candidate(pair / 28);
+        args[parameter] = candidate(pair / CANDIDATES);
         check(fn, args, 4);
         args[parameter] = candidate(pair);
         check(fn, args, 4);
@@ -136,7 +153,8 @@ static void test_random_calls(void **state) {
   for (int round = 0; round < 20000; round++) {
     random = random * 6364136223846793005u + 1442695040888963407u;
     uint32_t r = (uint32_t)(random >> 33);
-    tj_arg args[4] = {candidate(r), candidate(r / 28), tj_int(r / 784 % 2), candidate(r / 1568)};
+    uint32_t second = r / CANDIDATES, third = second / CANDIDATES, fourth = third / 2;
+    tj_arg args[4] = {candidate(r), candidate(second), tj_int(third % 2), candidate(fourth)};
     check(open_function(table[r / 65536 % 3].name), args, 2 + r / 131072 % 3);
   }
 }

@@ -255,13 +255,6 @@ static void test_tensor_of_another_device(void **state) {
   assert_status(tj_function_is_prepared(fn, &launch, ARGS(tj_tensor(&tensor)), &prepared), TJ_OK);
 }
 
-static void test_descriptors_are_refused(void **state) {
-  (void)state;
-  tj_tensor_desc desc = {.struct_size = sizeof desc};
-  assert_fails(call(open_function("plain"), ARGS(tj_desc(&desc))), TJ_E_NOT_SUPPORTED,
-               "parameter 0 'x'", "descriptor");
-}
-
 static void test_spec(void **state) {
   (void)state;
   tj_function *fn = open_function("plain"), *typed = open_function("typed");
@@ -308,7 +301,6 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_tensors, setup, teardown),
       cmocka_unit_test_setup_teardown(test_bad_tensors, setup, teardown),
       cmocka_unit_test_setup_teardown(test_tensor_of_another_device, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_descriptors_are_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(test_spec, setup, teardown),
   };
   return cmocka_run_group_tests_name("bind.pointers", tests, NULL, NULL);
