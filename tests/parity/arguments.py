@@ -30,6 +30,18 @@ class Tensor:
         return f"Tensor({self.dtype}, {self.address})"
 
 
+class Dtype(str):
+    """A dtype as a tensor has it, with what TensorDescriptor asks of one."""
+
+    @property
+    def itemsize(self) -> int:
+        return 1 if self == "u1" or self.startswith("fp8") else int(self.lstrip("bfpiu")) // 8
+
+    @property
+    def is_floating_point(self) -> bool:
+        return "f" in self
+
+
 @dataclass(frozen=True)
 class Arg:
     """One argument."""
@@ -85,6 +97,39 @@ def pointer(dtype: str, address: int, by: str | None = None, **how: Any) -> Arg:
     return Arg(c, Tensor(dtype, address), **how)
 
 
+def descriptor(
+    dtype: str,
+    block: list[int],
+    shape: list[int] | None = None,
+    strides: list[int] | None = None,
+    address: int = 1 << 20,
+    **fields: Any,
+) -> Arg:
+    """A tj_desc of the same; where Triton's constructor refuses it, a bad argument that Python cannot make.
+    ``fields``: padding, round_f32_to_tf32."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    rank = len(block)
+    shape = [16 << i for i in range(rank)] if shape is None else shape
+    strides = [*[256] * (rank - 1), 1] if strides is None else strides
+    c: dict[str, Any] = {"tensordesc": dtype, "block": block, "shape": shape, "strides": strides}
+    c |= {
+        "address": str(address),
+        "nan": fields.get("padding") == "nan",
+        "tf32": fields.get("round_f32_to_tf32", False),
+    }
+    try:
+        python = TensorDescriptor(Tensor(Dtype(dtype), address), shape, strides, block, **fields)
+    except (AssertionError, ValueError, TypeError) as error:
+        return Arg(c, error, bad=True)
+    return Arg(c, python)
+
+
+def spec_descriptor(dtype: str, block: list[int]) -> Arg:
+    """A tj_spec_desc."""
+    return Arg({"spec_desc": dtype, "block": block}, descriptor(dtype, block).python, spec=True)
+
+
 def function(name: str) -> Arg:
     import parity_kernels
 
@@ -93,7 +138,8 @@ def function(name: str) -> Arg:
 
 def items(*args: Arg) -> Arg:
     """A tuple."""
-    return Arg({"tuple": [arg.c for arg in args]}, tuple(arg.python for arg in args), bad=any(a.bad for a in args))
+    c, python = {"tuple": [arg.c for arg in args]}, tuple(arg.python for arg in args)
+    return Arg(c, python, bad=any(arg.bad for arg in args), spec=any(arg.spec for arg in args))
 
 
 def scalar(dtype: str, value: Any, annotated: bool = False, **how: Any) -> Arg:

@@ -11,6 +11,7 @@ import math
 import random
 from typing import Any
 
+import triton.backends.driver
 from arguments import (
     DEFAULT,
     DTYPES,
@@ -19,6 +20,7 @@ from arguments import (
     Arg,
     Call,
     boolean,
+    descriptor,
     dtype,
     function,
     integer,
@@ -27,11 +29,13 @@ from arguments import (
     real,
     scalar,
     spec,
+    spec_descriptor,
     spec_pointer,
     text,
     unknown_tensor,
     unsigned,
 )
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 BASES, VARIATIONS = 10, 15
 SWEEP = 12  # variations of each parameter; as many parameters at most
@@ -46,6 +50,8 @@ FLOATS = (
     *(65504.0, 65519.996, -65519.0, math.inf, -math.inf, math.nan),
 )
 LARGE_FLOATS = (65520.0, -1e5, 1e38, 1e300)  # beyond fp16
+HAS_ROUNDING = "round_f32_to_tf32" in TensorDescriptor.__dataclass_fields__
+DESCRIPTORS_IN_TUPLES = hasattr(triton.backends.driver, "expand_signature")
 STRINGS = ("", "D", "Dx", "relu", "1", "None", "True", "a,b:16", 'it\'s "so"\n', "Größe", "x" * 300, "D" * 2000)
 _RANGES = {f"i{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)} | {
     f"u{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)
@@ -78,7 +84,27 @@ def _tuple(rng: random.Random, element: Any, depth: int = 2) -> Arg:
 
 
 def _element(rng: random.Random) -> Arg:
-    return rng.choice((_ints, _ints, _pointer, _float, _bool, lambda _: NONE, _function))(rng)
+    makers = [_ints, _ints, _pointer, _float, _bool, lambda _: NONE, _function]
+    return rng.choice(makers + [_descriptor] * DESCRIPTORS_IN_TUPLES)(rng)
+
+
+def _block(rng: random.Random) -> list[int]:
+    return [rng.choice((1, 8, 16, 32)) for _ in range(rng.choice((1, 2, 2, 3, 4, 5)))]
+
+
+def _descriptor(rng: random.Random) -> Arg:
+    dtype, block = rng.choice((rng.choice(DTYPES), "fp16", "fp32")), _block(rng)
+    if rng.random() < 0.1:
+        return spec_descriptor(dtype, block)
+    fields: dict[str, Any] = {}
+    if "f" in dtype and rng.random() < 0.3:
+        fields["padding"] = "nan"
+    if dtype == "fp32" and HAS_ROUNDING and rng.random() < 0.3:
+        fields["round_f32_to_tf32"] = True
+    rank = len(block)
+    shape = [rng.choice((1, 2, 7, 16, 1000, 2**31 - 1)) for _ in range(rank)]
+    strides = [*(rng.choice((0, 16, 64, -16, 1 << 40)) for _ in range(rank - 1)), 1]
+    return descriptor(dtype, block, shape, strides, rng.choice((16, 4096, 1 << 45)), **fields)
 
 
 def _float(rng: random.Random) -> Arg:
@@ -126,6 +152,7 @@ def _unannotated(rng: random.Random) -> Arg:
             _forced,
             _spec,
             _run_time_tuple,
+            _descriptor,
         )
     )
     return make(rng)
@@ -165,13 +192,16 @@ def _constant_item(rng: random.Random) -> Arg:
 def _bad(rng: random.Random, parameter: Any) -> Arg:
     """What the launcher of Triton, or already its specialisation, refuses for the parameter."""
     if parameter.is_constexpr:
-        return rng.choice((pointer("fp32", 16, bad=True), unknown_tensor("complex64", 5, 64)))
+        wrong = descriptor("fp32", [16])
+        return rng.choice(
+            (pointer("fp32", 16, bad=True), unknown_tensor("complex64", 5, 64), Arg(wrong.c, wrong.python, bad=True))
+        )
     if not parameter.annotation_type:
         inner = items(integer(1), text("x", bad=True))
         return rng.choice((text("relu", bad=True), dtype("fp16", bad=True), inner, unknown_tensor("float4", 2, 4)))
     type_ = parameter.annotation_type.replace("*k", "*")
-    choices = [text("1", bad=True), dtype("fp32", bad=True), items(integer(1), NONE)]
-    choices[-1] = Arg(choices[-1].c, choices[-1].python, bad=True)
+    choices = [text("1", bad=True), dtype("fp32", bad=True)]
+    choices += [Arg(one.c, one.python, bad=True) for one in (items(integer(1), NONE), descriptor("fp32", [16]))]
     if type_.startswith("*"):
         choices += [real(1.0, bad=True), scalar("i64", 16, annotated=True, bad=True)]
     else:

@@ -16,8 +16,26 @@ def leaves(types: Any, values: Any) -> Iterator[tuple[str, Any]]:
     for type_, value in zip(types, values):
         if isinstance(type_, tuple):
             yield from leaves(type_, value)
+        elif type_.startswith("tensordesc"):
+            yield from descriptor(type_, value)
         elif type_ != "constexpr":
             yield type_, value
+
+
+def descriptor(type_: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What Triton's launchers make of a descriptor where no object of the device stands for it."""
+    try:
+        from triton.backends.driver import decompose_descriptor, expand_signature
+
+        types, values = expand_signature([type_], None, ""), decompose_descriptor(value)
+    except ImportError:  # 3.6: the types are in the middle of a function that writes C
+        from triton.backends.nvidia.driver import make_tensordesc_arg
+
+        rank, dtype = len(value.block_shape), type_[len("tensordesc<") : type_.index("[")]
+        types = [f"*{dtype}", *["i64"] * (2 * rank), "i1", *["i32"] * rank, *["i64"] * rank]
+        values = make_tensordesc_arg(value, None)
+    assert len(types) == len(values)
+    yield from zip(["u1" if one == "i1" else one for one in types], values)
 
 
 def to_bytes(type_: str, value: Any) -> bytes:

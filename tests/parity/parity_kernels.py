@@ -265,6 +265,18 @@ def debugged(x, n):
 
 
 @triton.jit
+def describes(d, e, n):
+    if d is not None:
+        pass
+
+
+@triton.jit
+def adds_blocks(a, b, out, BLOCK: tl.constexpr):
+    row, column = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
+    out.store([row, column], a.load([row, column]) + b.load([row, column]))
+
+
+@triton.jit
 def add(x, y, out, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n

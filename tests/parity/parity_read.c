@@ -123,6 +123,39 @@ static tj_arg read_pointer(const cJSON *value) {
   return tj_tensor(tensor);
 }
 
+static void read_numbers(const cJSON *list, int64_t out[TJ_DESC_MAX_RANK]) {
+  size_t n = 0;
+  const cJSON *item;
+  cJSON_ArrayForEach(item, list) {
+    if (n == TJ_DESC_MAX_RANK) stop("too many numbers for a tensor descriptor");
+    out[n++] = (int64_t)cJSON_GetNumberValue(item);
+  }
+}
+
+/* {"tensordesc": dtype, "block": [...], "shape": [...], "strides": [...], "address": decimal,
+   "nan": bool, "tf32": bool}; and {"spec_desc": dtype, "block": [...]} */
+static tj_arg read_descriptor(const cJSON *value) {
+  bool spec = get(value, "spec_desc") != NULL;
+  int64_t sizes[TJ_DESC_MAX_RANK] = {0};
+  tj_tensor_desc *desc = keep(sizeof *desc);
+  desc->struct_size = sizeof *desc;
+  desc->dtype = dtype_of(value, spec ? "spec_desc" : "tensordesc");
+  desc->rank = (uint8_t)cJSON_GetArraySize(get(value, "block"));
+  read_numbers(get(value, "block"), sizes);
+  for (int i = 0; i < TJ_DESC_MAX_RANK; i++) desc->block[i] = (uint32_t)sizes[i];
+  if (spec) return tj_spec_desc(desc);
+  union {
+    uint64_t bits;
+    void *pointer;
+  } address = {.bits = strtoull(text_of(value, "address"), NULL, 10)};
+  desc->base = address.pointer;
+  desc->padding = cJSON_IsTrue(get(value, "nan"));
+  desc->flags = cJSON_IsTrue(get(value, "tf32")) ? TJ_DESC_ROUND_TF32 : 0;
+  read_numbers(get(value, "shape"), desc->shape);
+  read_numbers(get(value, "strides"), desc->strides);
+  return tj_desc(desc);
+}
+
 /* {"dlpack": [code, bits]}: a tensor of a dtype that need not be ours */
 static tj_arg read_dlpack(const cJSON *list) {
   tj_dl_tensor *tensor = keep(sizeof *tensor);
@@ -151,6 +184,7 @@ static tj_arg read_arg(const cJSON *value) {
   const char *kind = item->string, *text = cJSON_GetStringValue(item);
   if (get(value, "scalar")) return read_scalar(value);
   if (get(value, "ptr")) return read_pointer(value);
+  if (get(value, "block")) return read_descriptor(value);
   if (get(value, "dlpack")) return read_dlpack(item);
   if (strcmp(kind, "none") == 0) return tj_none();
   if (strcmp(kind, "default") == 0) return tj_default();

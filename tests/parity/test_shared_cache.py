@@ -12,7 +12,7 @@ import c_side
 import generate
 import pytest
 import triton_side
-from arguments import Call, boolean, function, integer, items, pointer, real, text
+from arguments import NONE, Call, boolean, descriptor, function, integer, items, pointer, real, text
 from compare import (
     CUDA,
     KERNELS,
@@ -41,6 +41,10 @@ CALLS = [
     Call("applies", [pointer("i32", 16), function("twice"), function("twice"), integer(5)]),
     Call("applies", [pointer("i32", 16), function("thrice"), text("Dx"), integer(5)]),
     Call("tuned", [X, integer(4), boolean(True), integer(32)]),
+    Call("adds_blocks", [descriptor("fp32", [32, 32])] * 3 + [integer(32)]),
+    Call("adds_blocks", [descriptor("fp16", [64, 64], padding="nan")] * 3 + [integer(64)]),
+    Call("adds_blocks", [descriptor("i32", [16, 16])] * 3 + [integer(16)], counts={"num_warps": 8}),
+    Call("describes", [descriptor("bf16", [128]), NONE, descriptor("fp8e5", [1, 2, 4, 8, 16])]),
 ]
 
 
@@ -118,7 +122,7 @@ def test_other_targets(program: c_side.Program, monkeypatch: pytest.MonkeyPatch)
     torch.Tensor = type("Tensor", (), {})
     monkeypatch.setitem(sys.modules, "torch", torch)
     compared = 0
-    for name in ("plain", "values", "unaligned", "loose_by_name", "tuples", "pointers", "shapes"):
+    for name in ("plain", "values", "unaligned", "loose_by_name", "tuples", "pointers", "shapes", "describes"):
         calls = generate.calls(name, KERNELS[name], str(c_side.KERNELS))
         for call in [call for call in calls if not call.options and "num_ctas" not in call.counts][::5]:
             outcomes = [run(program, call, target) for target in TARGETS]
