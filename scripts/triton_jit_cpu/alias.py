@@ -68,7 +68,7 @@ class AliasCheck:
         steps = []
         for d in dims:
             probe = Nest(self.func, self.shape, [], d)
-            step = probe.coefficient(pointer, probe.index)
+            step = probe.linear.coefficient(pointer, probe.index)
             if step is None or step == 0 or any(probe.lines[1:]):
                 return None
             self.lines += probe.lines[0]

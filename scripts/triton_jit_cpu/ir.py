@@ -91,7 +91,7 @@ class Loc:
     name: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Value:
     """An SSA value."""
 
@@ -103,7 +103,7 @@ class Value:
     uses: list[tuple[Op, int]] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Op:
     """An operation."""
 
@@ -118,7 +118,7 @@ class Op:
     position: int = 0  # number within its function, in program order
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Block:
     """A straight run of operations."""
 
@@ -127,7 +127,7 @@ class Block:
     region: Region | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Region:
     """The body of an operation."""
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from . import ctype
 from . import ops as _ops  # noqa: F401  (fills the tables)
+from .buffers import Buffer, place
 from .errors import UnsupportedOp
-from .func import Buffer, FuncEmitter
+from .func import FuncEmitter
 from .ir import Func, Module, Op, Other, Scalar, Tile, Type, walk
 from .library import library
 from .names import Names
@@ -149,7 +150,7 @@ class ModuleEmitter:
                 emitter.results.append(name)
         emitter.emit()
         lines = remove_unused(emitter.code, emitter.top)
-        offsets, size = _place(emitter.buffers, emitter.loop_spans)
+        offsets, size = place(emitter.buffers, emitter.loop_spans)
         self.scratch_sizes[func.name] = size
         text = "\n".join(["  " + line for line in lines])
         text = re.sub(r"@(\d+)@", lambda m: str(offsets.get(int(m.group(1)), 0)), text)
@@ -254,29 +255,3 @@ def _callees_first(module: Module) -> list[Func]:
 
     visit(module.entry, None)
     return done
-
-
-def _place(buffers: list[Buffer], loops: list[tuple[int, int]]) -> tuple[dict[int, int], int]:
-    """Gives every buffer its offset; buffers that are never alive together may share space."""
-    for low, high in sorted(loops, key=lambda span: span[1] - span[0]):
-        for buffer in buffers:
-            # Alive before the loop and used in it: needed in every iteration.
-            if buffer.start <= low < buffer.end < high:
-                buffer.end = high
-    offsets: dict[int, int] = {}
-    placed: list[tuple[Buffer, int, int]] = []
-    total = 0
-    for buffer in sorted(buffers, key=lambda b: -b.bytes):
-        size = (buffer.bytes + 63) // 64 * 64
-        busy = sorted(
-            (at, at + n) for other, at, n in placed if other.start <= buffer.end and buffer.start <= other.end
-        )
-        offset = 0
-        for low, high in busy:
-            if offset + size <= low:
-                break
-            offset = max(offset, high)
-        placed.append((buffer, offset, size))
-        offsets[buffer.number] = offset
-        total = max(total, offset + size)
-    return offsets, total
