@@ -115,3 +115,41 @@ TJ_FN tj_words tj_pack_words(int64_t m, int64_t n, int64_t k, int size, const vo
   *pack = room;
   return w;
 }
+/*@ tj_ahead tj_ahead_note tj_ahead_start tj_ahead_step */
+/* What the next product of a loop will read, guessed from how far its operands moved since the
+ * last one: fetched into the second-level cache bit by bit while this product is computed.
+ * Fetching from a wrong address does nothing. */
+typedef struct tj_ahead {
+  struct {
+    uintptr_t last, at;             /* first byte of this tile (0: none yet); next byte to fetch */
+    int64_t row, bytes, rows, each; /* a row's distance and length, rows left, rows a step */
+  } of[2];
+} tj_ahead;
+
+/* An operand is being read: where its first two rows begin. */
+TJ_FN void tj_ahead_note(tj_ahead *x, int operand, const void *first, const void *second,
+                         int64_t rows, int64_t bytes) {
+  const uintptr_t now = (uintptr_t)first, last = x->of[operand].last;
+  x->of[operand].at = now + (now - last);
+  x->of[operand].row = (int64_t)((uintptr_t)second - now);
+  x->of[operand].bytes = bytes;
+  x->of[operand].rows = last == 0 || last == now ? 0 : rows;
+  x->of[operand].last = now;
+}
+
+/* The product takes this many steps. */
+TJ_FN void tj_ahead_start(tj_ahead *x, int64_t steps) {
+  for (int o = 0; x && o < 2; o++) x->of[o].each = (x->of[o].rows + steps - 1) / steps;
+}
+
+TJ_FN void tj_ahead_step(tj_ahead *x) {
+  for (int o = 0; x && o < 2; o++) {
+    uintptr_t at = x->of[o].at;
+    const int64_t rows = tj_min(x->of[o].each, x->of[o].rows);
+    for (int64_t i = 0; i < rows; i++, at += (uintptr_t)x->of[o].row)
+      for (int64_t j = 0; j < x->of[o].bytes; j += 64)
+        __builtin_prefetch((const void *)(at + (uintptr_t)j), 0, 2);
+    x->of[o].at = at;
+    x->of[o].rows -= rows;
+  }
+}
