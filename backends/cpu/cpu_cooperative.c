@@ -12,11 +12,13 @@
 #include "cpu/cpu_launch.h"
 #include "cpu/cpu_scratch.h"
 #include "cpu/cpu_thread.h"
+#include "cpu/cpu_turns.h"
 
 #define MAX_PROGRAMS 1024u
 
 typedef struct start_gate {
   tj_cpu_call *call;
+  tj_cpu_turns *turns; /* NULL: all run at the same time */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   uint32_t ready; /* threads that have what they need */
@@ -43,14 +45,19 @@ static bool pass(start_gate *gate, bool have_memory) {
   return open;
 }
 
+static void run_program(start_gate *gate, void *scratch, uint32_t program) {
+  if (gate->turns) tj_cpu_turns_enter(gate->turns, program);
+  (void)tj_cpu_run_range(gate->call, scratch, program, (uint64_t)program + 1);
+  if (gate->turns) tj_cpu_turns_leave(gate->turns);
+}
+
 static void *run_member(void *argument) {
   member *self = argument;
   tj_cpu_call *call = self->gate->call;
   tj_cpu_thread_enter();
   uint64_t size = call->module->scratch_size;
   void *scratch = size ? tj_cpu_scratch_take(size) : NULL;
-  if (pass(self->gate, size == 0 || scratch))
-    (void)tj_cpu_run_range(call, scratch, self->program, self->program + 1);
+  if (pass(self->gate, size == 0 || scratch)) run_program(self->gate, scratch, self->program);
   if (scratch) tj_cpu_scratch_give(scratch);
   return NULL;
 }
@@ -68,7 +75,7 @@ static bool open_gate(start_gate *gate, uint32_t threads, uint32_t wanted) {
   return open;
 }
 
-void tj_cpu_run_cooperative(tj_cpu_call *call, void *scratch, uint64_t total) {
+void tj_cpu_run_cooperative(tj_cpu_call *call, void *scratch, uint64_t total, tj_cpu_turns *turns) {
   char text[256];
   if (total > MAX_PROGRAMS) {
     (void)snprintf(text, sizeof text,
@@ -84,7 +91,7 @@ void tj_cpu_run_cooperative(tj_cpu_call *call, void *scratch, uint64_t total) {
     tj_cpu_call_fail(call, TJ_E_OUT_OF_MEMORY, "no memory for the threads of a cooperative grid");
     return;
   }
-  start_gate gate = {call, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, CLOSED};
+  start_gate gate = {call, turns, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, CLOSED};
   int error = 0;
   for (; started < wanted; started++) {
     member *next = &members[started];
@@ -93,7 +100,7 @@ void tj_cpu_run_cooperative(tj_cpu_call *call, void *scratch, uint64_t total) {
     if (error != 0) break;
   }
   if (open_gate(&gate, started, wanted)) {
-    (void)tj_cpu_run_range(call, scratch, 0, 1);
+    run_program(&gate, scratch, 0);
   } else if (error != 0) {
     (void)snprintf(text, sizeof text,
                    "its grid is cooperative: each of its %llu programs needs a thread of its own, "

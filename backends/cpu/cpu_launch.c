@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cpu/cpu_fenv.h"
 #include "cpu/cpu_pool.h"
+#include "cpu/cpu_sanitizer.h"
 #include "cpu/cpu_scratch.h"
 
 /* Work that is not worth another thread: waking one takes about as long. */
@@ -180,15 +181,19 @@ tj_status tj_cpu_launch(void *handle, const tj_backend_launch *launch) {
                      "smaller blocks need less",
                      module->function, (unsigned long long)module->scratch_size);
   }
+  tj_status status = TJ_OK;
   tj_cpu_fenv fenv = tj_cpu_fenv_enter();
-  if (total == 1)
+  if (__builtin_expect(module->sanitizers != 0, 0))
+    status = tj_cpu_run_sanitized(&call, launch, scratch, total);
+  else if (total == 1)
     (void)tj_cpu_run_range(&call, scratch, 0, 1);
   else if (module->cooperative)
-    tj_cpu_run_cooperative(&call, scratch, total);
+    tj_cpu_run_cooperative(&call, scratch, total, NULL);
   else
     run_grid(&call, scratch, total);
   tj_cpu_fenv_leave(fenv);
   if (scratch) tj_cpu_scratch_give(scratch);
+  if (__builtin_expect(status != TJ_OK, 0)) return status;
   return __builtin_expect(atomic_load_explicit(&call.failed, memory_order_relaxed), 0)
              ? report(&call)
              : TJ_OK;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cpu/cpu_module.h"
+#include "cpu/cpu_turns.h"
 
 /* On the stack of the thread that launches; every thread that takes part sees it. */
 typedef struct tj_cpu_call {
@@ -15,6 +16,7 @@ typedef struct tj_cpu_call {
   const void *params;
   const uint32_t *grid;
   tj_cpu_host host;
+  struct tj_cpu_session *session; /* of the sanitizers; set for host.wait by who replaces it */
   /* The first failure. Claimed by one thread, which then writes the rest; read when all
      threads are through. */
   _Atomic bool failed;
@@ -33,7 +35,7 @@ bool tj_cpu_run_range(tj_cpu_call *call, void *scratch, uint64_t first, uint64_t
 /* Records a failure of the library's own making, unless there is an earlier one. */
 void tj_cpu_call_fail(tj_cpu_call *call, tj_status status, const char *text);
 
-/* All programs at once, each on a thread of its own. */
-void tj_cpu_run_cooperative(tj_cpu_call *call, void *scratch, uint64_t total);
+/* All programs at once, each on a thread of its own; or in turns if `turns` is not NULL. */
+void tj_cpu_run_cooperative(tj_cpu_call *call, void *scratch, uint64_t total, tj_cpu_turns *turns);
 
 #endif /* TJ_CPU_LAUNCH_H */

@@ -53,6 +53,9 @@ static tj_status check_info(const tj_artifact *artifact, const tj_cpu_info *info
                    "signature says %u of %u bytes",
                    name, info->n_params, info->params_size, artifact->n_slots,
                    artifact->params_size);
+  if (info->flags & TJ_CPU_SANITIZED && info->params == NULL)
+    return tj_fail(TJ_E_LOAD, "kernel %s: its artifact has sanitizers, but no parameter names",
+                   name);
   if (info->scratch_size > SCRATCH_LIMIT)
     return tj_fail(TJ_E_LOAD,
                    "kernel %s: its artifact wants %llu bytes of scratch memory a program; more "
@@ -78,6 +81,8 @@ static tj_status make_module(const tj_artifact *artifact, void *object, void **o
   module->scratch_size = info->scratch_size;
   module->ordered = (info->flags & TJ_CPU_ORDERED) != 0;
   module->cooperative = is_cooperative(artifact->metadata);
+  module->sanitizers = info->flags & TJ_CPU_SANITIZED;
+  module->params = info->params;
   module->function = artifact->function;
   module->object = object;
   atomic_init(&module->program_time, 0);

@@ -17,10 +17,12 @@ typedef int32_t tj_cpu_run_fn(const void *params, const uint32_t grid[3], uint64
 typedef struct tj_cpu_module {
   tj_cpu_run_fn *run;
   uint64_t scratch_size;
-  bool ordered;         /* program ids start one by one */
-  bool cooperative;     /* all programs run at once */
-  const char *function; /* the Python name; the artifact's */
-  void *object;         /* of dlopen */
+  bool ordered;              /* program ids start one by one */
+  bool cooperative;          /* all programs run at once */
+  uint32_t sanitizers;       /* TJ_CPU_ADDRESS... */
+  const char *const *params; /* names; NULL without sanitizers */
+  const char *function;      /* the Python name; the artifact's */
+  void *object;              /* of dlopen */
   /* What one program took lately, in 1/256 ns; 0: not known. On a line of its own: threads
      that launch write it, now and then. */
   _Alignas(64) _Atomic uint64_t program_time;

@@ -92,7 +92,10 @@ typedef int32_t tj_status;
   X(E_LAUNCH, 105, "the launch failed")                                               \
   X(E_OUT_OF_RESOURCES, 106, "the kernel needs more than the device has")             \
   X(E_KERNEL_ASSERT, 107, "a device_assert failed in the kernel")                     \
-  X(E_DEVICE_LOST, 108, "the device has failed")
+  X(E_DEVICE_LOST, 108, "the device has failed")                                      \
+  X(E_KERNEL_ACCESS, 109, "the kernel accesses memory beyond its arguments")          \
+  X(E_KERNEL_RACE, 110, "two programs of the kernel race")                            \
+  X(E_KERNEL_NUMERIC, 111, "a NaN or an infinity was born in the kernel")
 
 enum {
 #define TJ_STATUS_ENUM_(name, value, text) TJ_##name = (value),

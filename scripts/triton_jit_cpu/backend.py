@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -18,7 +19,7 @@ from typing import Any
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from . import toolchain
+from . import sanitize, toolchain
 from .errors import XdslMissing
 
 ABI = 2
@@ -66,6 +67,7 @@ class CpuOptions:
     matrix_instr_nonkdim: int = 0
     kpack: int = 1
     schedule_hint: str = "none"
+    sanitize: str = ""  # address, race, numeric: any of them, with commas
 
     def __post_init__(self) -> None:
         if self.num_warps <= 0 or self.num_warps & (self.num_warps - 1):
@@ -119,7 +121,16 @@ class CpuBackend(BaseBackend):
         args.setdefault("warp_size", self.target.warp_size)
         if isinstance(args.get("extern_libs"), dict):
             args["extern_libs"] = tuple(sorted(args["extern_libs"].items()))
+        args["sanitize"] = ",".join(self._sanitizers(opts.get("sanitize")))
         return CpuOptions(**args)
+
+    def _sanitizers(self, asked: str | None) -> tuple[str, ...]:
+        """The option's, or else the environment's; kernels for other vendors' drivers have none."""
+        if asked is not None:
+            return sanitize.parse_words(asked, "the option sanitize")
+        if self.target.backend != "cpu":
+            return ()
+        return sanitize.parse_words(os.environ.get(sanitize.VARIABLE, ""), sanitize.VARIABLE)
 
     def pack_metadata(self, metadata: Any) -> tuple:
         """What Triton's own launcher would get; not used by the library."""
@@ -174,7 +185,9 @@ class CpuBackend(BaseBackend):
         parsed = parse(text)
         frames = parsed.entry.loc.frames
         title = f"{frames[0][0].rsplit('/', 1)[-1]}:{frames[0][1]}" if frames else "TTIR"
-        made = ModuleEmitter(parsed, options.debug, title.replace("*/", "")).generate()
+        words = tuple(word for word in options.sanitize.split(",") if word)
+        sanitize.instrument(parsed, words)
+        made = ModuleEmitter(parsed, options.debug, title.replace("*/", ""), words).generate()
         metadata["name"] = made.name
         metadata["shared"] = 0
         metadata["cpu"] = {

@@ -60,6 +60,12 @@ class BadTtir(CpuError):
     status = "E_COMPILE"
 
 
+class BadOption(CpuError, ValueError):
+    """A compile option or environment variable has a value that it cannot have."""
+
+    status = "E_OPTION_VALUE"
+
+
 class CompilerMissing(CpuError):
     """No C compiler on this machine, or the one asked for cannot be run."""
 

@@ -25,6 +25,7 @@ _FILES = (
     "range.h",
     "print.h",
     "wait.h",
+    "sanitize.h",
     "atomic.h",
     "dot_pack.h",
     "amx.h",

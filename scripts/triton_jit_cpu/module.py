@@ -14,7 +14,8 @@ from .errors import UnsupportedOp
 from .func import FuncEmitter
 from .ir import Func, Module, Op, Other, Scalar, Tile, Type, walk
 from .library import library
-from .names import Names
+from .names import Names, c_string
+from .sanitize import Site
 from .tidy import remove_unused
 
 FOLDER = Path(__file__).resolve().parent
@@ -35,14 +36,16 @@ class Generated:
 class ModuleEmitter:
     """Emits a module."""
 
-    def __init__(self, module: Module, debug: bool, title: str) -> None:
+    def __init__(self, module: Module, debug: bool, title: str, sanitize: tuple[str, ...] = ()) -> None:
         self.module = module
         self.debug = debug
         self.title = title
+        self.sanitize = sanitize
         self.entry = module.entry
         self.by_name = {f.name: f for f in module.funcs}
         self.ordered = False
         self.may_wait = any(_may_wait(op) for func in module.funcs for op in walk(func.body))
+        self.sites: dict[Site, int] = {}
         self.scratch_sizes: dict[str, int] = {}
         self.tables: dict[tuple[str, tuple[int, ...]], str] = {}
         self.table_lines: list[str] = []
@@ -68,6 +71,10 @@ class ModuleEmitter:
         """The C name of a function."""
         return self.c_names[func.name]
 
+    def site(self, site: Site) -> int:
+        """The number of an operation that a sanitizer may speak of."""
+        return self.sites.setdefault(site, len(self.sites))
+
     def table(self, type_: Tile, bits: list[int]) -> str:
         """A static table for a constant tile that is not all one number."""
         kind = ctype.memory(type_)
@@ -90,7 +97,7 @@ class ModuleEmitter:
         entry, size, count = self._entry()
         body = "\n\n".join(bodies + [entry])
         kernels = "\n".join(line for lines in self.kernels.values() for line in lines)
-        tables = "\n".join(self.table_lines)
+        tables = "\n".join([*self._site_lines(), *self.table_lines])
         helpers = library().needed(body + kernels)
         abi = (FOLDER / "cpu_abi.h").read_text(encoding="utf-8")
         parts = [
@@ -104,7 +111,7 @@ class ModuleEmitter:
         return Generated(
             c="\n\n".join(p for p in parts if p) + "\n",
             name=self.entry.name,
-            flags=1 if self.ordered else 0,
+            flags=sum(self._flags().values()),
             scratch_size=(self.scratch_sizes[self.entry.name] + 63) // 64 * 64,
             params_size=size,
             n_params=count,
@@ -181,6 +188,25 @@ class ModuleEmitter:
         emitter.bind(arg, name, form)  # type: ignore[arg-type]
         return ctype.declare(ctype.local(type_, form), name)
 
+    def _flags(self) -> dict[str, int]:
+        """The artifact's flags, by their names in cpu_abi.h."""
+        known = {"TJ_CPU_ORDERED": 1, "TJ_CPU_ADDRESS": 2, "TJ_CPU_RACE": 4, "TJ_CPU_NUMERIC": 8}
+        wanted = {f"TJ_CPU_{word.upper()}" for word in self.sanitize}
+        if self.ordered:
+            wanted.add("TJ_CPU_ORDERED")
+        return {name: bit for name, bit in known.items() if name in wanted}
+
+    def _site_lines(self) -> list[str]:
+        """What sanitizers say of operations and parameters."""
+        if not self.sanitize:
+            return []
+        names = ", ".join(c_string(arg.name or "?") for arg in self.entry.args) or "NULL"
+        lines = [f"static const char *const tj_parameters[] = {{{names}}};"]
+        if self.sites:
+            sites = ",\n".join("  " + site.c() for site in self.sites)
+            lines.append(f"static const tj_cpu_site tj_sites[{len(self.sites)}] = {{\n{sites}}};")
+        return lines
+
     def _entry(self) -> tuple[str, int, int]:
         """The parameters' layout and the two exported symbols."""
         names = Names()
@@ -194,11 +220,13 @@ class ModuleEmitter:
             args.append(f"p->{name} != 0" if ctype.elem(arg.type) == Scalar("i1") else f"p->{name}")
         count = len(self.entry.args)
         scratch = (self.scratch_sizes[self.entry.name] + 63) // 64 * 64
-        flags = "TJ_CPU_ORDERED" if self.ordered else "0"
+        flags = " | ".join(self._flags()) or "0"
+        names_of = "tj_parameters" if self.sanitize else "NULL"
         struct = "\n".join(["typedef struct tj_params {", *fields, "} tj_params;"]) if fields else ""
         call = ", ".join(["&pg", "scratch", *args])
         run = f"""\
-TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {size}u, {count}u, NULL}};
+TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {size}u, {count}u,
+    {names_of}}};
 
 TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint64_t first, uint64_t last,
                                void *scratch, const tj_cpu_host *host) {{

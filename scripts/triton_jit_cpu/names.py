@@ -50,3 +50,17 @@ class Names:
             base, name, before = self._log.pop()
             self._used.discard(name)
             self._next[base] = before
+
+
+def c_string(text: str) -> str:
+    """A C string literal; bytes that are not plain ASCII are escaped."""
+    out = ""
+    for byte in text.encode("utf-8"):
+        c = chr(byte)
+        if c in '"\\':
+            out += "\\" + c
+        elif 32 <= byte < 127 and c != "?":
+            out += c
+        else:
+            out += f"\\{byte:03o}"
+    return f'"{out}"'

@@ -40,7 +40,8 @@ static inline tj_status tj_launch_run(const tj_launch_plan *plan, bool *out_laun
                               .params = plan->bound->params,
                               .params_size = plan->bound->params_size,
                               .n_slots = plan->kernel->artifact.n_slots,
-                              .artifact = &plan->kernel->artifact};
+                              .artifact = &plan->kernel->artifact,
+                              .bound = plan->bound};
   if (__builtin_expect(asked->grid_fn != NULL || tj_hooks_get() != NULL ||
                            !tj_grid_is_plain(launch.grid, backend->max_grid),
                        0))

@@ -32,7 +32,8 @@ def test_the_table_agrees_with_the_registry():
     also = {"tt.load": "statement", "tt.store": "statement"}
     for kind, functions in kinds.items():
         rows = {name for name, row in TABLE.items() if row.kind == kind or also.get(name) == kind}
-        assert rows == set(functions), kind
+        # Ours are not Triton's: the sanitizers put them in (sanitize.py).
+        assert rows == {name for name in functions if not name.startswith("tj.")}, kind
     for name, row in TABLE.items():
         assert row.kind in (*kinds, "loop", "part", "pass", "refused")
         assert bool(row.note) == (row.kind in ("pass", "refused")), name

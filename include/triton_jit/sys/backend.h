@@ -78,7 +78,25 @@ typedef struct tj_backend_launch {
   uint32_t params_size;
   uint32_t n_slots;
   const tj_artifact *artifact;
+  const tj_bound *bound; /* the arguments; NULL where the caller has only `params` */
 } tj_backend_launch;
+
+/* What is known of the memory behind a slot. */
+typedef struct tj_extent {
+  uint32_t known;        /* 0: it is a number, or a pointer without an extent */
+  uint32_t element_size; /* bytes, of `shape` and `strides` */
+  uint64_t address;      /* of the element that the argument begins with */
+  uint64_t first, last;  /* addresses of the bytes that belong to it; first > last: it is empty */
+  uint32_t rank;         /* 0: all bytes from first to last belong to it */
+  const int64_t *shape, *strides; /* elements; strides may be NULL: row-major */
+} tj_extent;
+
+/*
+ * The extents that the arguments of a launch carry (DLPack tensors, tj_buffer), one for each
+ * slot: launch->n_slots. Looks at every argument: for checks, not for each launch. What the
+ * extents point to lives as long as the launch. Thread-safe. Since 0.1.
+ */
+TJ_API void tj_launch_extents(const tj_backend_launch *launch, tj_extent *out_extents);
 
 enum {
   TJ_BACKEND_EXPLICIT = 1 /* never chosen by itself, only by name */

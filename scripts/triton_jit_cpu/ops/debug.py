@@ -9,26 +9,13 @@ from typing import TYPE_CHECKING
 from .. import ctype
 from ..errors import UnsupportedOp
 from ..ir import Op, Ptr, Tile, Value
+from ..names import c_string
 from ..nest import Nest, Root
 from ..registry import statement
 from ..ttir import user_frame, where
 
 if TYPE_CHECKING:
     from ..func import FuncEmitter
-
-
-def c_string(text: str) -> str:
-    """A C string literal; bytes that are not plain ASCII are escaped."""
-    out = ""
-    for byte in text.encode("utf-8"):
-        c = chr(byte)
-        if c in '"\\':
-            out += "\\" + c
-        elif 32 <= byte < 127 and c != "?":
-            out += c
-        else:
-            out += f"\\{byte:03o}"
-    return f'"{out}"'
 
 
 class Print(Root):
