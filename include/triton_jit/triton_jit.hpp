@@ -15,6 +15,7 @@
  *   const char *, std::string...  tj_string
  *   std::tuple, std::pair         tj_tuple
  *   triton_jit::function          tj_fn
+ *   tj_tensor_desc                tj_desc; tensor_desc() makes one
  *   tj_arg                        itself: forced widths, TJ_SPEC, keywords
  * Other types: specialise triton_jit::argument<T>. at::Tensor: triton_jit/torch.hpp.
  *
@@ -159,10 +160,47 @@ private:
   std::array<tj_arg, sizeof...(T) + 1> items_;
 };
 
-template <class A, class B> struct argument<std::pair<A, B>> : argument<std::tuple<A, B>> {
+template <class A, class B> struct argument<std::pair<A, B>> {
   explicit argument(const std::pair<A, B> &value)
-      : argument<std::tuple<A, B>>(std::tuple<A, B>(value.first, value.second)) {}
+      : first_(value.first), second_(value.second), items_{first_.get(), second_.get()} {}
+  tj_arg get() const { return tj_tuple(items_.data(), 2); }
+
+private:
+  argument<A> first_;
+  argument<B> second_;
+  std::array<tj_arg, 2> items_;
 };
+
+template <> struct argument<tj_tensor_desc> {
+  explicit argument(const tj_tensor_desc &value) : desc_(value) {}
+  tj_arg get() const { return tj_desc(&desc_); }
+
+private:
+  tj_tensor_desc desc_;
+};
+
+/*
+ * A tensor descriptor of the elements at `base`, padded with zeros; without `strides` they
+ * lie densely. Throws error TJ_E_INVALID if the lists are not of one length, or too long.
+ */
+template <class T>
+tj_tensor_desc tensor_desc(T *base, std::initializer_list<std::int64_t> shape,
+                           std::initializer_list<std::uint32_t> block,
+                           std::initializer_list<std::int64_t> strides = {}) {
+  constexpr tj_dtype dtype = dtype_of<std::remove_cv_t<T>>::value;
+  static_assert(dtype != TJ_DTYPE_NONE,
+                "no Triton dtype for this pointer: specialise triton_jit::dtype_of");
+  const std::size_t rank = shape.size();
+  if (rank > TJ_DESC_MAX_RANK || block.size() != rank ||
+      (strides.size() != 0 && strides.size() != rank))
+    throw error(TJ_E_INVALID,
+                ("tensor_desc: shape has " + std::to_string(rank) + " entries, block " +
+                 std::to_string(block.size()) + " and strides " + std::to_string(strides.size()) +
+                 "; all have one for each dimension, 5 at most")
+                    .c_str());
+  return tj_tensor_desc_make(base, dtype, static_cast<std::uint8_t>(rank), shape.begin(),
+                             strides.size() == 0 ? nullptr : strides.begin(), block.begin());
+}
 
 /* A launch on the current device and default stream; further fields are tj_launch's. */
 inline tj_launch grid(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1) {

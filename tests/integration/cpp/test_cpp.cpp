@@ -185,6 +185,38 @@ static void test_prepared_kernels_and_streams(void **) {
   assert_int_equal(ids[5], 1);
 }
 
+static void test_tensor_descriptors(void **) {
+  alignas(16) std::int32_t x[9][16], out[9][16] = {};
+  for (int i = 0; i < 9 * 16; i++) x[i / 16][i % 16] = i;
+  tj::function twice = kernel("descriptors", "through_a_function");
+  const tj_tensor_desc source = tj::tensor_desc(&x[0][0], {9, 13}, {8, 16}, {16, 1});
+  twice(tj::grid(1), source, tj::tensor_desc(&out[0][0], {9, 16}, {8, 16}));
+  for (int i = 0; i < 9 * 16; i++)
+    assert_int_equal(out[i / 16][i % 16], i / 16 < 8 && i % 16 < 13 ? 2 * i : 0);
+  tj::kernel prepared = twice.prepare(tj::grid(1), tj_spec_desc(&source), source);
+  prepared(tj::grid(1), std::optional<tj_tensor_desc>(source), source);
+  assert_int_equal(x[7][12], 2 * (7 * 16 + 12));
+  assert_true(throws(TJ_E_INVALID, "block 1",
+                     [&] { (void)tj::tensor_desc(&x[0][0], {9, 16}, {8}); }));
+  assert_true(throws(TJ_E_INVALID, "strides 1",
+                     [&] { (void)tj::tensor_desc(&x[0][0], {9, 16}, {8, 16}, {1}); }));
+  assert_true(throws(TJ_E_ARGUMENT_RANGE, "rank 0",
+                     [&] { twice(tj::grid(1), tj::tensor_desc(&x[0][0], {}, {}), source); }));
+}
+
+/* A pair's items are read where they are, not from a copy that is gone by the time of the call. */
+static void test_strings_in_pairs(void **) {
+  const std::string text(100, 'x');
+  std::int32_t out = 0;
+  tj::kernel made = kernel("arguments", "kind_of_constant")
+                        .prepare(tj::grid(1), &out, std::make_pair(text, std::make_pair(2, text)));
+  tj_kernel_info info = {};
+  info.struct_size = sizeof info;
+  tj::check(tj_kernel_get_info(made.handle(), &info));
+  const std::string expected = "C=('" + text + "', (2, '" + text + "'))";
+  assert_true(std::string(info.variant).find(expected) != std::string::npos);
+}
+
 static void test_errors_are_exceptions(void **) {
   tj::function checked = kernel("language", "checked");
   std::int32_t out = 0;
@@ -207,6 +239,8 @@ int main() {
       cmocka_unit_test(test_none_optional_and_strings),
       cmocka_unit_test(test_tuples_functions_and_keywords),
       cmocka_unit_test(test_prepared_kernels_and_streams),
+      cmocka_unit_test(test_tensor_descriptors),
+      cmocka_unit_test(test_strings_in_pairs),
       cmocka_unit_test(test_errors_are_exceptions),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
