@@ -49,7 +49,6 @@ static tj_status make_class(const tj_bound *b, const tj_tensor_desc *desc, const
 /* ---- what is passed at run time ------------------------------------------------------------- */
 
 static tj_status check_flags(const tj_bound *b, const tj_tensor_desc *desc, const tj_place *place) {
-  const char *triton = b->signature->triton, *dtype = tj_dtype_name(desc->dtype);
   if (desc->padding > TJ_PADDING_NAN)
     return tj_fail_at(TJ_E_INVALID, place,
                       "padding of the descriptor is %u; it is TJ_PADDING_ZERO or TJ_PADDING_NAN",
@@ -61,14 +60,15 @@ static tj_status check_flags(const tj_bound *b, const tj_tensor_desc *desc, cons
   if (desc->padding && !tj_dtype_is_float(desc->dtype) && !tj_dtype_is_fp8(desc->dtype))
     return tj_fail_at(TJ_E_ARGUMENT_TYPE, place,
                       "a descriptor of %s cannot be padded with NaN; only floating point can",
-                      dtype);
+                      tj_dtype_name(desc->dtype));
   if (desc->flags && desc->dtype != TJ_FP32)
     return tj_fail_at(TJ_E_ARGUMENT_TYPE, place,
-                      "a descriptor of %s cannot be rounded to tf32; only fp32 can", dtype);
+                      "a descriptor of %s cannot be rounded to tf32; only fp32 can",
+                      tj_dtype_name(desc->dtype));
   if (b->signature->desc_flags < (desc->flags ? 2 : desc->padding ? 1 : 0))
-    return tj_fail_at(TJ_E_NOT_SUPPORTED, place, "descriptors of triton %s have no %s", triton,
-                      desc->flags ? "rounding to tf32 (3.7 and later have)"
-                                  : "NaN padding (3.5 and later have)");
+    return tj_fail_at(
+        TJ_E_NOT_SUPPORTED, place, "descriptors of triton %s have no %s", b->signature->triton,
+        desc->flags ? "rounding to tf32 (3.7 and later have)" : "NaN padding (3.5 and later have)");
   return TJ_OK;
 }
 
@@ -100,27 +100,29 @@ static tj_status check_layout(const tj_tensor_desc *desc, const tj_place *place)
   return TJ_OK;
 }
 
-static inline uint8_t *put_wide(uint8_t *at, const int64_t *values, uint32_t n) {
-  memcpy(at, values, n * sizeof *values);
-  return at + n * sizeof *values;
+/* All entries, those from the rank on included: what is packed next covers them, or they lie in
+   the room behind. So the copies are of fixed size. Returns the end of those that count. */
+static inline uint8_t *put_wide(uint8_t *at, const int64_t values[TJ_DESC_MAX_RANK],
+                                uint32_t rank) {
+  memcpy(at, values, sizeof(int64_t[TJ_DESC_MAX_RANK]));
+  return at + rank * sizeof *values;
 }
 
 /* At a multiple of 8 bytes; returns the end. */
-static uint8_t *put_values(uint8_t *at, const tj_tensor_desc *desc, uint32_t n_flags) {
-  const uint8_t flags[TJ_DESC_MAX_FLAGS] = {desc->padding, (uint8_t)desc->flags};
+static inline uint8_t *put_values(uint8_t *at, const tj_tensor_desc *desc, uint32_t n_flags) {
+  const uint8_t flags[4] = {desc->padding, (uint8_t)desc->flags};
   uint64_t address = (uint64_t)(uintptr_t)desc->base;
   uint32_t rank = desc->rank;
+  int32_t sizes[TJ_DESC_MAX_RANK];
+  for (int i = 0; i < TJ_DESC_MAX_RANK; i++) sizes[i] = (int32_t)desc->shape[i];
   memcpy(at, &address, 8);
   at = put_wide(at + 8, desc->shape, rank);
   at = put_wide(at, desc->strides, rank);
-  memcpy(at, flags, n_flags);
+  memcpy(at, flags, 4);
   at += n_flags ? 4 : 0;
-  for (uint32_t i = 0; i < rank; i++, at += 4) {
-    int32_t size = (int32_t)desc->shape[i];
-    memcpy(at, &size, 4);
-  }
-  /* Four bytes lie between flags and 8-byte values, one way or the other. */
-  at += (n_flags ? rank + 1 : rank) % 2 ? 4 : 0;
+  memcpy(at, sizes, sizeof sizes);
+  /* Flags take the room of a size; 8-byte values follow at a multiple of their size. */
+  at += (rank + ((n_flags ? rank + 1 : rank) & 1)) * sizeof *sizes;
   return put_wide(at, desc->strides, rank);
 }
 
@@ -139,7 +141,7 @@ tj_status tj_bind_desc(tj_bound *b, const tj_arg *arg, const tj_place *place) {
     without_data = (tj_tensor_desc){.rank = desc->rank, .dtype = desc->dtype};
     desc = &without_data;
   } else if (status == TJ_OK) {
-    status = check_flags(b, desc, place);
+    if (UNLIKELY(desc->padding | desc->flags)) status = check_flags(b, desc, place);
     if (status == TJ_OK) status = check_layout(desc, place);
   }
   if (UNLIKELY(status != TJ_OK)) return status;

@@ -8,12 +8,13 @@
 
 /* How an argument is compared and packed; the commonest first. */
 enum tj_expect_how {
-  MASKED,    /* the value, biased and masked, is the expected one: aligned pointers, multiples
+  MASKED,     /* the value, biased and masked, is the expected one: aligned pointers, multiples
                 of 16 that fit 32 bits, constant integers */
-  UNALIGNED, /* the masked value is not 0: other pointers */
-  INT32,     /* other integers of 32 bits by Triton's value rule */
-  FLOAT32,   /* a C double for fp32 */
-  OTHERWISE  /* by the rules in full */
+  UNALIGNED,  /* the masked value is not 0: other pointers */
+  INT32,      /* other integers of 32 bits by Triton's value rule */
+  FLOAT32,    /* a C double for fp32 */
+  DESCRIPTOR, /* a tensor descriptor */
+  OTHERWISE   /* by the rules in full */
 };
 
 /* ---- make -------------------------------------------------------------------------------------- */
@@ -55,6 +56,8 @@ static void expect_item(const tj_param *param, const tj_key_item *item, tj_expec
   bool plain = param->rule == TJ_RULE_PLAIN, constexpr = param->rule == TJ_RULE_CONSTEXPR;
   if (plain && item->tag < TJ_KEY_CONST && item->tag & TJ_KEY_POINTER) {
     expect_pointer(param, item, e);
+  } else if (plain && item->tag < TJ_KEY_CONST && item->tag & TJ_KEY_DESC) {
+    e->how = DESCRIPTOR; /* rare enough to have no head: the others need not look for it */
   } else if (plain && item->tag == TJ_I32) {
     expect_int32(param, item, e);
   } else if (plain && item->tag == TJ_FP32) {
@@ -105,17 +108,30 @@ bool tj_expect_make(const tj_signature *signature, const void *key, size_t size,
 
 /* ---- compare ------------------------------------------------------------------------------------- */
 
-/* By the rules in full: whether they give the item that the key has. */
-static bool is_argument(tj_bound *b, uint32_t i, const tj_expectation *expectation) {
-  const tj_expect *e = &expectation->params[i];
+static inline void begin_item(tj_bound *b, const tj_expectation *expectation, const tj_expect *e) {
   b->key_size = 0; /* the inline key serves as scratch */
   b->key_reserved = 0;
   b->params_reserved = (size_t)expectation->signature->n_params * 8;
   b->params_size = e->end;
+}
+
+/* By the rules in full: whether they give the item that the key has. */
+static bool is_argument(tj_bound *b, uint32_t i, const tj_expectation *expectation) {
+  const tj_expect *e = &expectation->params[i];
+  begin_item(b, expectation, e);
   if (tj_bind_argument(b, i) != TJ_OK) return false;
   uint32_t size = e[1].item - e->item;
   return b->key_size == size && b->params_size == e[1].end &&
          memcmp(b->key, expectation->key + e->item, size) == 0;
+}
+
+/* The same for a tensor descriptor, without the way there. */
+static bool is_descriptor(tj_bound *b, const tj_arg *arg, const tj_expectation *expectation,
+                          const tj_expect *e) {
+  tj_place place = {b, (uint32_t)(e - expectation->params), 0, NULL};
+  begin_item(b, expectation, e);
+  return tj_bind_desc(b, arg, &place) == TJ_OK &&
+         memcmp(b->key, expectation->key + e->item, TJ_KEY_ITEM) == 0;
 }
 
 static inline bool is_masked(const tj_expect *e, uint64_t bits) {
@@ -151,7 +167,10 @@ bool tj_bind_expected(tj_bound *bound, const tj_expectation *expectation, const 
     uint32_t head;
     memcpy(&head, arg, 4);
     if (UNLIKELY(head != e->head)) {
-      if (!is_argument(bound, (uint32_t)(arg - args), expectation)) return false;
+      bool same = e->how == DESCRIPTOR && arg->kind == TJ_TENSOR_DESC
+                      ? is_descriptor(bound, arg, expectation, e)
+                      : is_argument(bound, (uint32_t)(arg - args), expectation);
+      if (!same) return false;
       continue;
     }
     bool fits = LIKELY(e->how == MASKED) ? is_masked(e, bits) : is_expected(e, &bits);

@@ -17,7 +17,8 @@
 
 #define MAX_TUPLE_DEPTH 32
 
-/* Room for the values of a tensor descriptor, wherever the ones before it end. */
+/* Room for the values of a tensor descriptor, wherever the ones before it end: they are written
+   as if it were of the largest rank. */
 #define TJ_DESC_ROOM (28 * TJ_DESC_MAX_RANK + 32)
 
 static inline void put_item(tj_bound *b, uint8_t tag, uint8_t aux) {

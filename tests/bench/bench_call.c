@@ -17,9 +17,11 @@
 #include "triton_jit/sys/backend.h"
 #include "triton_jit/triton_jit.h"
 
-/* Three counts, and a second function of 19 arguments for the threads. */
-enum { MAX_ARGS = 58, N_COUNTS = 3, N_SUBJECTS = 4 };
-static const size_t counts[N_SUBJECTS] = {5, 19, MAX_ARGS, 19};
+/* Four kinds of calls, and a second function of 19 arguments for the threads. */
+enum { MAX_ARGS = 58, MAX_DESCS = 3, N_CALLS = 4, N_SUBJECTS = 5 };
+static const struct {
+  size_t n_args, n_descs; /* the first ones are tensor descriptors */
+} shapes[N_SUBJECTS] = {{5, 0}, {19, 0}, {MAX_ARGS, 0}, {7, MAX_DESCS}, {19, 0}};
 
 extern const tj_backend tj_backend_null;
 
@@ -28,22 +30,29 @@ static void die(const char *what) {
   exit(1);
 }
 
-/* ---- functions of so many parameters: pointers, integers, and a constexpr at the end ---------- */
+/* ---- functions of so many parameters: descriptors, pointers, integers, a constexpr at the end -- */
 
 typedef struct subject {
-  size_t n;
-  char name[16], params[4096];
+  size_t n, n_descs;
+  char name[16], label[64], params[4096];
   tj_function *function;
   tj_kernel *kernel;
   tj_launch launch;
   tj_arg args[MAX_ARGS];
+  tj_tensor_desc descs[MAX_DESCS];
 } subject;
 
 static subject subjects[N_SUBJECTS];
+static _Alignas(16) char aligned[16];
 static fake_function table[N_SUBJECTS];
 
-static void describe_subject(subject *s, size_t n) {
+static void describe_subject(subject *s, size_t n, size_t n_descs) {
   s->n = n;
+  s->n_descs = n_descs;
+  if (n_descs > 0)
+    (void)snprintf(s->label, sizeof s->label, "%zu arguments, %zu descriptors", n, n_descs);
+  else
+    (void)snprintf(s->label, sizeof s->label, "%zu arguments", n);
   (void)snprintf(s->name, sizeof s->name, "kernel_%d", (int)(s - subjects));
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
@@ -61,7 +70,13 @@ static void open_subject(subject *s) {
   desc.backend = "null";
   if (tj_function_get_ex(&desc, &s->function) != TJ_OK) die("tj_function_get_ex");
   for (size_t i = 0; i + 1 < s->n; i++) {
-    if (i % 3 == 2) {
+    if (i < s->n_descs) {
+      const int64_t shape[] = {1000, 512};
+      const uint32_t block[] = {64, 32};
+      s->descs[i] = tj_tensor_desc_make(NULL, TJ_FP16, 2, shape, NULL, block);
+      s->descs[i].base = aligned; /* nothing is read through it */
+      s->args[i] = tj_desc(&s->descs[i]);
+    } else if (i % 3 == 2) {
       s->args[i] = tj_int(1000 + (int64_t)i);
     } else {
       s->args[i] = tj_ptr(NULL, TJ_FP32);
@@ -112,26 +127,25 @@ static const struct {
              {"tj_kernel_launch, unchecked", run_unchecked}};
 
 #define N_KINDS (sizeof kinds / sizeof *kinds)
-#define N_CASES (N_KINDS * N_COUNTS)
+#define N_CASES (N_KINDS * N_CALLS)
 
 static void time_calls(uint64_t n, unsigned batches) {
   bench_case cases[N_CASES];
   for (size_t k = 0; k < N_KINDS; k++)
-    for (size_t c = 0; c < N_COUNTS; c++)
-      cases[k * N_COUNTS + c] =
-          (bench_case){kinds[k].name, kinds[k].run, &subjects[c], 0, 0, 0, -1};
+    for (size_t c = 0; c < N_CALLS; c++)
+      cases[k * N_CALLS + c] = (bench_case){kinds[k].name, kinds[k].run, &subjects[c], 0, 0, 0, -1};
   bench_time(cases, N_CASES, n, batches);
-  printf("%-30s %9s %10s %18s %13s\n", "own cost of a call", "arguments", "ns, median",
-         "10 to 90 %", "instructions");
+  printf("%-30s %-27s %10s %18s %13s\n", "own cost of a call", "with", "ns, median", "10 to 90 %",
+         "instructions");
   for (size_t i = 0; i < N_CASES; i++) {
     const bench_case *c = &cases[i];
     const subject *s = c->user;
     char instructions[32] = "not counted", name[96];
     if (c->instructions >= 0)
       (void)snprintf(instructions, sizeof instructions, "%.0f", c->instructions);
-    printf("%-30s %9zu %10.1f %8.1f to %6.1f %13s\n", c->name, s->n, c->median_ns, c->low_ns,
+    printf("%-30s %-27s %10.1f %8.1f to %6.1f %13s\n", c->name, s->label, c->median_ns, c->low_ns,
            c->high_ns, instructions);
-    (void)snprintf(name, sizeof name, "%s, %zu arguments", c->name, s->n);
+    (void)snprintf(name, sizeof name, "%s, %s", c->name, s->label);
     bench_report(name, c->median_ns, "ns");
     if (c->instructions >= 0) bench_report(name, c->instructions, "instructions");
   }
@@ -197,7 +211,7 @@ static void time_threads(const char *name, subject *first, subject *second, uint
 int main(int argc, char **argv) {
   bench_options options = bench_parse(argc, argv);
   for (size_t i = 0; i < N_SUBJECTS; i++) {
-    describe_subject(&subjects[i], counts[i]);
+    describe_subject(&subjects[i], shapes[i].n_args, shapes[i].n_descs);
     table[i] = (fake_function){.name = subjects[i].name, .params = subjects[i].params};
   }
   fake_install(table, N_SUBJECTS);
@@ -205,9 +219,9 @@ int main(int argc, char **argv) {
 
   if (options.only >= 0) {
     if ((size_t)options.only >= N_CASES) return 2;
-    kinds[options.only / N_COUNTS].run(&subjects[options.only % N_COUNTS], options.runs);
-    printf("%s, %zu arguments\n", kinds[options.only / N_COUNTS].name,
-           subjects[options.only % N_COUNTS].n);
+    subject *s = &subjects[options.only % N_CALLS];
+    kinds[options.only / N_CALLS].run(s, options.runs);
+    printf("%s, %s\n", kinds[options.only / N_CALLS].name, s->label);
     return 0;
   }
   time_calls(options.smoke ? 100 : 20000, options.smoke ? 3 : 101);
@@ -215,6 +229,6 @@ int main(int argc, char **argv) {
   uint64_t n = options.smoke ? 1000 : 4000000;
   unsigned rounds = options.smoke ? 1 : 21;
   time_threads("two threads, the same function", &subjects[1], &subjects[1], n, rounds);
-  time_threads("two threads, different functions", &subjects[1], &subjects[3], n, rounds);
+  time_threads("two threads, different functions", &subjects[1], &subjects[4], n, rounds);
   return bench_finish(&options);
 }

@@ -12,7 +12,7 @@ count() { # case runs
     sed -n 's/^==.*Collected : //p'
 }
 
-for ((i = 0; i < 12; i++)); do
+for ((i = 0; i < 16; i++)); do
   name=$("$bench" --only "$i" 1)
   a=$(count "$i" $few)
   b=$(count "$i" $many)

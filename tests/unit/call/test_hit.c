@@ -60,7 +60,7 @@ static void assert_quiet_hits(tj_function *fn, const tj_launch *launch, const tj
   assert_int_equal(counts.others, 0);
 }
 
-static char text[10240];
+static _Alignas(16) char text[10240];
 
 static void test_hits_are_quiet(void **state) {
   (void)state;
@@ -77,7 +77,14 @@ static void test_hits_are_quiet(void **state) {
   assert_quiet_hits(mix, &launch, ARGS(tj_fn(two), tj_int(5), tj_fn(typed)));
   assert_quiet_hits(mix, &launch, ARGS(tj_int(2), tj_int(5), tj_keyword(2, &b)));
   assert_quiet_hits(typed, &launch, ARGS(tj_none(), tj_int(5), tj_float(1), tj_bool(1)));
+  const int64_t shape[] = {2, 3, 4, 5, 16};
+  const uint32_t block[] = {1, 1, 1, 1, 16};
+  tj_tensor_desc desc = tj_tensor_desc_make(text, TJ_FP16, 5, shape, NULL, block);
+  tj_arg d = tj_desc(&desc), descs[10] = {d, d, d, d, d, d, d, d, d, d};
+  assert_quiet_hits(mix, &launch, ARGS(d, d, tj_int(64), tj_keyword(3, &d)));
+  assert_quiet_hits(mix, &launch, ARGS(d, tj_tuple(descs, 2), tj_int(64)));
   /* Beyond the inline buffers too. */
+  assert_quiet_hits(two, &launch, ARGS(tj_tuple(descs, 10), tj_int(64)));
   assert_quiet_hits(two, &launch, ARGS(tj_int(5), tj_string(text, sizeof text)));
   assert_quiet_hits(two, &launch, ARGS(tj_tuple(items, 300), tj_tuple(items, 300)));
   tj_arg s = tj_string(text, sizeof text);
