@@ -126,10 +126,12 @@ class Histogram(Root):
         value = self.op.operands[0]
         element = nest.eval(value, nest.index)
         name = nest.use(self.buffer)
-        test = f"({ctype.unsigned(value.type)}){element.text} < {self.buffer.shape[0]}"
-        if self.mask is not None:
-            test = f"{nest.eval(self.mask, nest.index).text} && {test}"
-        nest.emit(nest.n, f"if ({test}) {name}[{element.text}]++;")
+        place = nest.define(ctype.unsigned(value.type), "bin", f"({ctype.unsigned(value.type)}){element.text}", nest.n)
+        bins = self.buffer.shape[0]
+        tests = [] if self.mask is None else [nest.eval(self.mask, nest.index).text]
+        tests += [f"{place.text} < {bins}"] if bins < 1 << ctype.scalar(value.type).bits else []
+        test = f"if ({' && '.join(tests)}) " if tests else ""
+        nest.emit(nest.n, f"{test}{name}[{place.text}]++;")
 
 
 @statement("tt.histogram")

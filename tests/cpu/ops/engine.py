@@ -13,6 +13,7 @@ are: what a mask keeps out, and the gaps between the arrays.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import textwrap
@@ -56,7 +57,7 @@ class Input:
 
 @dataclass
 class Case:
-    """One result. ``code`` is an expression, or statements in which {o} is the pointer to the result."""
+    """One result. ``code`` is an expression, maybe behind statements, or statements that store to {o}."""
 
     name: str
     code: str
@@ -69,7 +70,10 @@ class Case:
 
 @dataclass(eq=False)
 class Group:
-    """Cases that share a kernel."""
+    """Cases that share a kernel.
+
+    A group of shape () works on scalars: every program of the grid on its own element.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -79,6 +83,7 @@ class Group:
     load: str = "LOAD"  # "": the cases load themselves, from p_<name>
     head: str = ""  # statements behind the loads
     helpers: str = ""  # functions beside the kernel
+    also: tuple[tuple[int, ...], ...] = ()  # further shapes of which the head uses at_<shape>
     grid: tuple[int, ...] = (1,)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -86,6 +91,11 @@ class Group:
     def masked(self) -> bool:
         """Are there variants with limits?"""
         return any(v.limits is not None for v in self.variants)
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """The shape of a result in memory."""
+        return self.shape or self.grid
 
 
 def index(shape: tuple[int, ...], axis: int) -> str:
@@ -97,7 +107,9 @@ def index(shape: tuple[int, ...], axis: int) -> str:
 
 
 def flat(shape: tuple[int, ...]) -> str:
-    """The row-major position of every element of a tile."""
+    """The row-major position of every element of a tile; of a program for scalars."""
+    if not shape:
+        return "pid"
     terms, stride = [], 1
     for axis in reversed(range(len(shape))):
         terms.append(index(shape, axis) + (f" * {stride}" if stride > 1 else ""))
@@ -115,7 +127,7 @@ def source(group: Group, cases: list[Case]) -> str:
     limits = [f"n{i}" for i in range(len(group.shape))] if group.masked else []
     names = [f"p_{n}" for n in group.inputs] + [f"o{i}" for i in range(len(cases))] + limits
     body = ["pid = tl.program_id(0)"]
-    shapes = dict.fromkeys([group.shape, *(c.shape for c in cases if c.shape)])
+    shapes = dict.fromkeys([group.shape, *group.also, *(c.shape for c in cases if c.shape)])
     body += [f"{at(s)} = {flat(s)}" for s in shapes]
     mask = ""
     if group.masked:
@@ -125,15 +137,11 @@ def source(group: Group, cases: list[Case]) -> str:
         body += [f"{n} = tl.load(p_{n} + {at(group.shape)}{mask})" for n in group.inputs]
     body += textwrap.dedent(group.head).strip("\n").splitlines()
     for number, case in enumerate(cases):
-        pointer = f"o{number}"
-        if "{o}" in case.code:
-            body += textwrap.dedent(case.code).strip("\n").replace("{o}", pointer).splitlines()
-        elif case.shape == ():
-            body.append(f"tl.store({pointer}, {case.code})")
-        elif case.shape is None:
-            body.append(f"tl.store({pointer} + {at(group.shape)}, {case.code}{mask})")
-        else:
-            body.append(f"tl.store({pointer} + {at(case.shape)}, {case.code})")
+        *statements, last = textwrap.dedent(case.code).strip("\n").replace("{o}", f"o{number}").splitlines()
+        if "{o}" not in case.code:
+            place = at(case.shape) if case.shape else at(group.shape) if case.shape is None else "0"
+            last = f"tl.store(o{number} + {place}, {last}{mask if case.shape is None else ''})"
+        body += [*statements, last]
     head = f"@triton.jit\ndef kernel({', '.join(names)}):\n"
     return textwrap.dedent(group.helpers) + "\n\n" + head + "\n".join("    " + line for line in body) + "\n"
 
@@ -196,7 +204,7 @@ class Memory:
     def __init__(self, group: Group, cases: list[Case], variant: Variant) -> None:
         self.group, self.cases, self.variant = group, cases, variant
         sizes = [i.array.nbytes for i in group.inputs.values()]
-        self.shapes = [group.shape if c.shape is None else c.shape for c in cases]
+        self.shapes = [group.extent if c.shape is None else c.shape for c in cases]
         sizes += [int(np.prod(s)) * np.dtype(c.kind.store).itemsize for s, c in zip(self.shapes, cases)]
         # Whole cache lines, at least 64 bytes of gap.
         starts = np.cumsum([64] + [(n + 64 + 63) // 64 * 64 for n in sizes])
@@ -271,7 +279,7 @@ def check_case(group: Group, case: Case, variant: Variant) -> None:
     got = results(group, variant)[case.name]
     if isinstance(got, Exception):
         raise got
-    limits = variant.limits or group.shape
+    limits = variant.limits or group.extent
     given = SimpleNamespace(limits=limits, **{n: i.array for n, i in group.inputs.items()})
     with np.errstate(all="ignore"):
         want = np.asarray(case.want(given))
@@ -296,9 +304,9 @@ def check_warnings(group: Group, compiler: str) -> None:
 
 def other_compilers() -> list[str]:
     """gcc and clang, unless it is the one that compiles the kernels anyhow."""
-    usual = toolchain.find_compiler()
-    paths = {name: shutil.which(name) for name in ("gcc", "clang")}
-    return [n for n, p in paths.items() if p is not None and toolchain.find_compiler(p).identity != usual.identity]
+    usual = os.path.realpath(toolchain.find_compiler().command[0])
+    found = {name: shutil.which(name) for name in ("gcc", "clang")}
+    return [name for name, path in found.items() if path and os.path.realpath(path) != usual]
 
 
 def cases(groups: Iterable[Group]) -> Any:
