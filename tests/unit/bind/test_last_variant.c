@@ -40,14 +40,14 @@ static const tj_null_launch *last_launch(void) {
   return &ring[n < TJ_NULL_RING ? n - 1 : TJ_NULL_RING - 1];
 }
 
-#define A_DESC(type, number, size)                                                          \
-  {                                                                                         \
-    .struct_size = sizeof(tj_tensor_desc), .dtype = (type), .rank = 2,                      \
-    .base = (char *)NULL + (number), .shape = {5, (number)}, .strides = {32, 1}, .block = { \
-      1,                                                                                    \
-      (size)                                                                                \
-    }                                                                                       \
-  }
+/* Nothing is read through its base. */
+static _Alignas(16) char memory[64];
+static tj_arg descriptor(tj_tensor_desc *desc, uint32_t offset, uint32_t block_size) {
+  const int64_t shape[] = {5, (int64_t)offset + 1}, strides[] = {32, 1};
+  const uint32_t block[] = {1, block_size};
+  *desc = tj_tensor_desc_make(memory + offset, TJ_FP32, 2, shape, strides, block);
+  return tj_desc(desc);
+}
 
 #define CANDIDATES 32
 
@@ -55,8 +55,7 @@ static const tj_null_launch *last_launch(void) {
 static tj_arg candidate(uint32_t i) {
   static const tj_arg pair[] = {{.kind = TJ_INT, .v.i = 3}, {.kind = TJ_INT, .v.i = 4}};
   static const tj_arg same[] = {{.kind = TJ_INT, .v.i = 5}, {.kind = TJ_INT, .v.i = 6}};
-  static const tj_tensor_desc descs[] = {A_DESC(TJ_FP32, 16, 4), A_DESC(TJ_FP32, 48, 4),
-                                         A_DESC(TJ_FP32, 16, 8), A_DESC(TJ_FP32, 8, 4)};
+  static tj_tensor_desc descs[4];
   switch (i % CANDIDATES) {
   case 0: return tj_int(1);
   case 1: return tj_int(2);
@@ -85,10 +84,10 @@ static tj_arg candidate(uint32_t i) {
   case 24: return tj_tuple(pair, 2);
   case 25: return tj_tuple(same, 2);
   case 26: return tj_default();
-  case 27: return tj_desc(&descs[0]);
-  case 28: return tj_desc(&descs[1]); /* of the same variant */
-  case 29: return tj_desc(&descs[2]);
-  case 30: return tj_desc(&descs[3]); /* its base is not aligned */
+  case 27: return descriptor(&descs[0], 16, 4);
+  case 28: return descriptor(&descs[1], 48, 4); /* of the same variant */
+  case 29: return descriptor(&descs[2], 16, 8);
+  case 30: return descriptor(&descs[3], 8, 4); /* its base is not aligned */
   default: return tj_string("text", 4);
   }
 }
