@@ -21,7 +21,7 @@ def make_record(api: TritonApi, function: Function, target: Any) -> dict[str, An
     """Everything that C needs to bind calls of ``function``; raises Failure."""
     jit = function.jit
     _check_contradictions(function)
-    parsed = backend_of(api, target).parse_options({})
+    parsed = options.parse_plainly(backend_of(api, target), {})
     try:
         cache_key = jit.cache_key
     except Exception as error:  # noqa: BLE001 - such as a call of a plain Python function

@@ -28,14 +28,14 @@ def parse(api: TritonApi, backend: Any, jit: Any, given: Any, where: str) -> Any
     """The backend's options object for a compile; raises Failure."""
     if not isinstance(given, dict):
         raise Failure("E_OPTION_VALUE", f"{given!r} is not a set of options")
-    known = vars(_parse(backend, {}))
+    known = vars(parse_plainly(backend, {}))
     for name, value in given.items():
         if name not in known:
             raise _unknown(name, sorted(known), jit, where)
         _check_value(name, value, _default_of(backend, known, name), backend)
     arguments = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     arguments.update(ambient(api, jit, arguments))
-    return _parse(backend, arguments)
+    return parse_plainly(backend, arguments)
 
 
 def ambient(api: TritonApi, jit: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -49,18 +49,20 @@ def ambient(api: TritonApi, jit: Any, given: dict[str, Any]) -> dict[str, Any]:
     return added
 
 
-def _parse(backend: Any, arguments: dict[str, Any]) -> Any:
+def parse_plainly(backend: Any, arguments: dict[str, Any]) -> Any:
+    """The backend's options object for arguments as they stand, and for what its environment says."""
     try:
         return backend.parse_options(dict(arguments))
     except (AssertionError, ValueError, TypeError, KeyError) as error:
         text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-        raise Failure("E_OPTION_VALUE", f"the backend refuses the options {text}: {error}") from None
+        given = f" the options {text}" if text else ""
+        raise Failure("E_OPTION_VALUE", f"the backend refuses{given}: {error}") from None
 
 
 def _default_of(backend: Any, known: dict[str, Any], name: str) -> Any:
     """The declared default, whose type says what an option may be."""
     value = known[name]
-    if dataclasses.is_dataclass(options := type(_parse(backend, {}))):
+    if dataclasses.is_dataclass(options := type(parse_plainly(backend, {}))):
         for field in dataclasses.fields(options):
             if field.name == name and field.default is not dataclasses.MISSING:
                 return field.default

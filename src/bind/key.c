@@ -336,8 +336,7 @@ static bool desc_slot(const tj_key_item *item, uint32_t i, tj_slot *out) {
   return i <= 4 * rank + n_flags;
 }
 
-/* The `i`-th value of a run-time item, without its offset; false behind the last. */
-static bool item_slot(const tj_key_item *item, uint32_t i, tj_slot *out) {
+bool tj_key_item_slot(const tj_key_item *item, uint32_t i, tj_slot *out) {
   if (is_desc(item)) return desc_slot(item, i, out);
   *out = slot_of(item_dtype(item));
   if (is_pointer(item)) *out = (tj_slot){.dtype = item_dtype(item), .pointer = 1, .size = 8};
@@ -353,7 +352,7 @@ static void place(tj_slot *slot, uint32_t *end) {
 uint32_t tj_key_place(const tj_key_item *item, uint32_t *end) {
   uint32_t offset = 0;
   tj_slot slot;
-  for (uint32_t i = 0; item_slot(item, i, &slot); i++) {
+  for (uint32_t i = 0; tj_key_item_slot(item, i, &slot); i++) {
     place(&slot, end);
     offset = slot.offset;
   }
@@ -369,7 +368,7 @@ uint32_t tj_key_slots(const void *key, size_t size, tj_slot *slots, uint32_t max
   while (tj_key_next(&reader, &item)) {
     if (!is_runtime(&item)) continue;
     tj_slot slot;
-    for (uint32_t i = 0; item_slot(&item, i, &slot); i++) {
+    for (uint32_t i = 0; tj_key_item_slot(&item, i, &slot); i++) {
       place(&slot, &end);
       if (n < max) slots[n] = slot;
       n++;

@@ -102,6 +102,9 @@ bool tj_key_next(tj_key_reader *reader, tj_key_item *out_item);
  */
 uint32_t tj_key_place(const tj_key_item *item, uint32_t *end);
 
+/* The `i`-th value of a run-time item, without its offset; false behind the last. */
+bool tj_key_item_slot(const tj_key_item *item, uint32_t i, tj_slot *out_slot);
+
 /*
  * The arguments that stand for the key's class of calls, one value (bind/value.h) a
  * parameter. `function_id` gives the id of the function with that digest.

@@ -12,57 +12,69 @@ typedef struct slots {
 } slots;
 
 /* A tensor without elements has no bytes. */
-static void extent_of_tensor(const tj_dl_tensor *tensor, tj_extent *extent) {
-  uint32_t size = ((uint32_t)tensor->bits * tensor->lanes + 7) / 8;
-  uint64_t address = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
-  int64_t before = 0, behind = 0, stride = 1;
+static tj_extent extent_of_layout(uint64_t address, uint32_t size, uint32_t rank,
+                                  const int64_t *shape, const int64_t *strides) {
+  int64_t before = 0, behind = 0, step = 1;
   bool empty = false;
-  for (int32_t axis = tensor->ndim - 1; axis >= 0; axis--) {
-    int64_t length = tensor->shape[axis];
-    int64_t step = tensor->strides ? tensor->strides[axis] : stride;
-    empty |= length <= 0;
-    if (step < 0)
-      before -= (length - 1) * step;
-    else
-      behind += (length - 1) * step;
-    stride *= length;
+  for (uint32_t axis = rank; axis-- > 0;) {
+    int64_t reach = (shape[axis] - 1) * (strides ? strides[axis] : step);
+    empty |= shape[axis] <= 0;
+    before -= reach < 0 ? reach : 0;
+    behind += reach > 0 ? reach : 0;
+    step *= shape[axis];
   }
-  *extent = (tj_extent){.known = 1,
-                        .element_size = size,
-                        .address = address,
-                        .first = empty ? address + 1 : address - (uint64_t)before * size,
-                        .last = empty ? address : address + (uint64_t)(behind + 1) * size - 1,
-                        .rank = (uint32_t)tensor->ndim,
-                        .shape = tensor->shape,
-                        .strides = tensor->strides};
+  return (tj_extent){.known = 1,
+                     .element_size = size,
+                     .address = address,
+                     .first = empty ? address + 1 : address - (uint64_t)before * size,
+                     .last = empty ? address : address + (uint64_t)(behind + 1) * size - 1,
+                     .rank = rank,
+                     .shape = shape,
+                     .strides = strides};
 }
 
-static void extent_of_buffer(const tj_buffer *buffer, tj_extent *extent) {
+static tj_extent extent_of_tensor(const tj_dl_tensor *tensor) {
+  return extent_of_layout((uint64_t)(uintptr_t)tensor->data + tensor->byte_offset,
+                          ((uint32_t)tensor->bits * tensor->lanes + 7) / 8, (uint32_t)tensor->ndim,
+                          tensor->shape, tensor->strides);
+}
+
+static tj_extent extent_of_desc(const tj_tensor_desc *desc) {
+  return extent_of_layout((uint64_t)(uintptr_t)desc->base, tj_dtype_size(desc->dtype), desc->rank,
+                          desc->shape, desc->strides);
+}
+
+static tj_extent extent_of_buffer(const tj_buffer *buffer) {
   uint64_t address = (uint64_t)(uintptr_t)buffer->ptr;
   bool empty = buffer->size == 0;
-  *extent = (tj_extent){.known = 1,
-                        .element_size = tj_dtype_size(buffer->dtype),
-                        .address = address,
-                        .first = empty ? address + 1 : address,
-                        .last = empty ? address : address + (buffer->size - 1)};
+  return (tj_extent){.known = 1,
+                     .element_size = tj_dtype_size(buffer->dtype),
+                     .address = address,
+                     .first = empty ? address + 1 : address,
+                     .last = empty ? address : address + (buffer->size - 1)};
 }
 
-/* One run-time value; `arg` is NULL for one whose argument is not known. */
-static void put_extent(const tj_arg *arg, slots *out) {
-  if (out->next == out->end) return;
-  tj_extent *extent = out->next++;
-  *extent = (tj_extent){0};
-  if (arg == NULL) return;
-  if (arg->kind == TJ_TENSOR) extent_of_tensor(arg->v.obj, extent);
-  if (arg->kind == TJ_BUFFER) extent_of_buffer(arg->v.obj, extent);
-  if (arg->kind == TJ_POINTER) extent->address = arg->v.u;
+static tj_extent extent_of(const tj_arg *arg) {
+  switch (arg->kind) {
+  case TJ_TENSOR: return extent_of_tensor(arg->v.obj);
+  case TJ_BUFFER: return extent_of_buffer(arg->v.obj);
+  case TJ_TENSOR_DESC: return extent_of_desc(arg->v.obj);
+  default: return (tj_extent){0};
+  }
+}
+
+/* The values of one item. Of several only the first is a pointer. */
+static void put_extents(const tj_key_item *item, const tj_arg *arg, slots *out) {
+  tj_slot slot;
+  for (uint32_t i = 0; tj_key_item_slot(item, i, &slot) && out->next < out->end; i++)
+    *out->next++ = arg && slot.pointer ? extent_of(arg) : (tj_extent){0};
 }
 
 /* A parameter's item of the key; those of a tuple's elements follow it. */
 static void put_item_extents(tj_key_reader *reader, const tj_arg *arg, slots *out) {
   tj_key_item item;
   if (!tj_key_next(reader, &item)) return;
-  if (item.tag < TJ_KEY_CONST) put_extent(arg, out);
+  if (item.tag < TJ_KEY_CONST) put_extents(&item, arg, out);
   if (item.tag != TJ_KEY_TUPLE) return;
   const tj_arg *items = arg && arg->kind == TJ_TUPLE ? arg->v.obj : NULL;
   for (uint32_t i = 0; i < item.size; i++)

@@ -92,7 +92,7 @@ typedef struct tj_extent {
 } tj_extent;
 
 /*
- * The extents that the arguments of a launch carry (DLPack tensors, tj_buffer), one for each
+ * The extents that the arguments of a launch carry (DLPack tensors, descriptors, tj_buffer), one for each
  * slot: launch->n_slots. Looks at every argument: for checks, not for each launch. What the
  * extents point to lives as long as the launch. Thread-safe. Since 0.1.
  */
