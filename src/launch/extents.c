@@ -14,20 +14,24 @@ typedef struct slots {
 /* A tensor without elements has no bytes. */
 static tj_extent extent_of_layout(uint64_t address, uint32_t size, uint32_t rank,
                                   const int64_t *shape, const int64_t *strides) {
-  int64_t before = 0, behind = 0, step = 1;
+  /* Unsigned: lengths and strides that make no sense may wrap around, but must not trap. */
+  uint64_t before = 0, behind = 0, step = 1;
   bool empty = false;
   for (uint32_t axis = rank; axis-- > 0;) {
-    int64_t reach = (shape[axis] - 1) * (strides ? strides[axis] : step);
+    uint64_t length = (uint64_t)shape[axis];
+    uint64_t reach = (length - 1) * (strides ? (uint64_t)strides[axis] : step);
     empty |= shape[axis] <= 0;
-    before -= reach < 0 ? reach : 0;
-    behind += reach > 0 ? reach : 0;
-    step *= shape[axis];
+    if (reach >> 63)
+      before -= reach;
+    else
+      behind += reach;
+    step *= length;
   }
   return (tj_extent){.known = 1,
                      .element_size = size,
                      .address = address,
-                     .first = empty ? address + 1 : address - (uint64_t)before * size,
-                     .last = empty ? address : address + (uint64_t)(behind + 1) * size - 1,
+                     .first = empty ? address + 1 : address - before * size,
+                     .last = empty ? address : address + (behind + 1) * size - 1,
                      .rank = rank,
                      .shape = shape,
                      .strides = strides};

@@ -8,7 +8,7 @@ import itertools
 import formats
 import numpy as np
 import pytest
-from triton_jit_ctypes import DESC_ROUND_TF32, PADDING_NAN, TritonJitError, desc, ptr, spec_desc
+from triton_jit_ctypes import DESC_ROUND_TF32, PADDING_NAN, TritonJitError, buf, desc, ptr, spec_desc
 
 
 def triton_version() -> tuple[int, ...]:
@@ -82,7 +82,7 @@ def test_windows(kernel, shape, block, offsets):
         np.testing.assert_array_equal(target, put(x, values, at))
 
 
-@pytest.mark.parametrize("dtype", [name for name in formats.ALL if name != "u1"])
+@pytest.mark.parametrize("dtype", formats.ALL)
 def test_every_dtype(kernel, dtype):
     """The bits of every type, zero outside; and stored again."""
     x = random_array((7, 48), dtype)
@@ -187,6 +187,19 @@ def test_matmul(kernel, dtype, tolerance, sizes):
     )
     expected = formats.numbers(dtype, a) @ formats.numbers(dtype, b)
     np.testing.assert_allclose(formats.numbers(dtype, c), expected, rtol=tolerance, atol=tolerance * k**0.5)
+
+
+def test_sanitized(kernel):
+    """A descriptor knows its extent: none of its accesses is beyond it, and none goes unchecked."""
+    x = random_array((20, 48), "i32")
+    out = np.zeros(128, np.int32)
+    load = kernel("descriptors.load2")
+    for view, at in ((x[3:15, 16:40], (5, 20)), (x[::-1], (-3, 40))):
+        load((1,), desc(view, (8, 16)), buf(out), *at, 128, options={"sanitize": "address"})
+        np.testing.assert_array_equal(out.reshape(8, 16), window(view, (8, 16), at))
+    with pytest.raises(TritonJitError) as error:  # what comes behind it is still known by its name
+        load((1,), desc(x, (8, 16)), buf(out, size=500), 0, 0, 128, options={"sanitize": "address"})
+    assert "'out'" in error.value.message and "125" in error.value.message
 
 
 def test_own_sizes(kernel):
