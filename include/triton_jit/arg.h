@@ -133,7 +133,7 @@ typedef struct tj_buffer {
 /* tj_tensor_desc.padding: what a load reads outside of the tensor. */
 enum {
   TJ_PADDING_ZERO = 0,
-  TJ_PADDING_NAN = 1 /* floating-point elements only */
+  TJ_PADDING_NAN = 1 /* only for elements that have it: floating point, fp8e4b15 apart */
 };
 
 /* tj_tensor_desc.flags. */

@@ -48,6 +48,10 @@ static tj_status make_class(const tj_bound *b, const tj_tensor_desc *desc, const
 
 /* ---- what is passed at run time ------------------------------------------------------------- */
 
+static bool has_nan(tj_dtype dtype) {
+  return tj_dtype_is_float(dtype) || (tj_dtype_is_fp8(dtype) && dtype != TJ_FP8E4B15);
+}
+
 static tj_status check_flags(const tj_bound *b, const tj_tensor_desc *desc, const tj_place *place) {
   if (desc->padding > TJ_PADDING_NAN)
     return tj_fail_at(TJ_E_INVALID, place,
@@ -57,9 +61,9 @@ static tj_status check_flags(const tj_bound *b, const tj_tensor_desc *desc, cons
     return tj_fail_at(TJ_E_INVALID, place,
                       "flags of the descriptor are 0x%x; only TJ_DESC_ROUND_TF32 (0x1) is known",
                       desc->flags);
-  if (desc->padding && !tj_dtype_is_float(desc->dtype) && !tj_dtype_is_fp8(desc->dtype))
+  if (desc->padding && !has_nan(desc->dtype))
     return tj_fail_at(TJ_E_ARGUMENT_TYPE, place,
-                      "a descriptor of %s cannot be padded with NaN; only floating point can",
+                      "a descriptor of %s cannot be padded with NaN, which that type does not have",
                       tj_dtype_name(desc->dtype));
   if (desc->flags && desc->dtype != TJ_FP32)
     return tj_fail_at(TJ_E_ARGUMENT_TYPE, place,

@@ -277,6 +277,7 @@ static void test_refused(void **state) {
     REFUSES(desc.flags = 0x80000001u, TJ_E_INVALID, "flags", "0x80000001");
     REFUSES((desc.padding = 1, desc.dtype = TJ_I16), TJ_E_ARGUMENT_TYPE, "i16", "NaN");
     REFUSES((desc.padding = 1, desc.dtype = TJ_U1), TJ_E_ARGUMENT_TYPE, "u1", "NaN");
+    REFUSES((desc.padding = 1, desc.dtype = TJ_FP8E4B15), TJ_E_ARGUMENT_TYPE, "fp8e4b15", "NaN");
     REFUSES(desc.flags = 1, TJ_E_ARGUMENT_TYPE, "fp16", "tf32", "fp32");
     REFUSES((desc.flags = 1, desc.dtype = TJ_FP32), TJ_E_NOT_SUPPORTED, "3.6.0", "tf32", "3.7");
     assert_status(call(fn, ARGS(tj_desc(&valid))), TJ_OK);
@@ -287,7 +288,7 @@ static void test_refused(void **state) {
   valid.strides[0] = 0;
   valid.strides[1] = INT64_MIN;
   assert_status(call(fn, ARGS(tj_desc(&valid))), TJ_OK);
-  for (tj_dtype dtype = TJ_FP16; dtype < TJ_VOID; dtype++) {
+  for (tj_dtype dtype = TJ_FP16; dtype < TJ_FP8E4B15; dtype++) {
     valid.dtype = dtype;
     valid.padding = TJ_PADDING_NAN;
     valid.strides[1] = 16;
