@@ -26,6 +26,9 @@ HOIST_COST = 4
 
 _LOOPS = ("scf.for", "scf.while")
 
+# Their first two operands are multiplied, the third is the sum that they add to.
+PRODUCTS = ("tt.dot", "tt.dot_scaled")
+
 # Index arithmetic is never stored: its linear structure makes accesses contiguous.
 _AFFINE = {
     "tt.make_range", "tt.splat", "tt.expand_dims", "tt.broadcast", "tt.addptr", "arith.constant",
@@ -153,7 +156,7 @@ class Planner:
             return
         cost = self.costs[value]
         whole = any(self._needs_whole(user, number) for user, number in roots)
-        dot = any(user.name == "tt.dot" and number < 2 for user, number in roots)
+        dot = any(user.name in PRODUCTS and number < 2 for user, number in roots)
         store = False
         if whole and cost > 0:
             store = True
@@ -324,13 +327,13 @@ class Planner:
         op = value.op
         if op is None or op.block is not body or value.type != arg.type:
             return
-        if op.name != "tt.dot" and value not in self.plan.stored:
+        if op.name not in PRODUCTS and value not in self.plan.stored:
             return
         for user, _ in self._all_roots(arg):
             if user.position > op.position:
                 return
         self.plan.in_place[value] = arg
-        if op.name == "tt.dot":
+        if op.name in PRODUCTS:
             acc = op.operands[2]
             if len(acc.uses) == 1:
                 self._overwrite(acc, arg, body, number)

@@ -156,10 +156,10 @@ def test_scale_that_is_nan():
 
 
 def test_scales_at_the_ends_of_their_range():
-    """2^-127 and 2^127 are exact while the product fits."""
+    """2^-127 and 2^125 are exact: the numbers times their scales fit float."""
 
     def stretch(left, right):
-        for side, exponent in ((left, 0), (right, 254)):
+        for side, exponent in ((left, 0), (right, 252)):
             old = 2.0 ** (np.asarray(side.scale).astype(float) - 127)
             side.numbers = side.numbers / np.repeat(old, 32, 1) * 2.0 ** (exponent - 127)
             side.scale[:] = exponent
@@ -225,7 +225,8 @@ def test_sum_over_a_loop_stays_in_place():
     args = {"a": left.value, "sa": left.scale, "b": right.value, "sb": right.scale, "o": o}
     program = launch(module(BATCHED).loop, (1,), **args, T=4, M=M, N=N, K=K)
     check(o, left.numbers, right.numbers.T)
-    assert program.c.count("* acc") + program.c.count("restrict const acc") <= 4
+    # Zeroed, summed, and written out: nothing copies it.
+    assert program.c.count("restrict const acc") == 3
 
 
 @pytest.mark.parametrize("name", ["e2m3", "e3m2"])

@@ -17,6 +17,7 @@ from ..errors import UnsupportedOp
 from ..func import Buffer
 from ..ir import Op, Ptr, Scalar, Tile, Value, parent_op
 from ..nest import ZERO, Index, Nest
+from ..plan import PRODUCTS
 from ..registry import statement
 from ..roots import Keep
 from ..ttir import Dense
@@ -278,11 +279,7 @@ def _target(func: FuncEmitter, op: Op, acc: Value) -> Buffer:
         return func.new_buffer(result, RAW)
     stored = func.buffers_of.get(acc)
     if stored is not None and stored is not target and len(acc.uses) == 1 and acc.block is op.block:
-        if (
-            acc.op is not None
-            and acc.op.name in ("tt.dot", "tt.dot_scaled", "scf.for")
-            and result not in func.plan.in_place
-        ):
+        if acc.op is not None and acc.op.name in (*PRODUCTS, "scf.for") and result not in func.plan.in_place:
             return stored
     return target
 
