@@ -6,7 +6,7 @@ into the generated file when one of its names is used there, after the chunks th
 itself. A chunk named ``*`` is always pasted.
 
 ``/*@ tj_f_KIND @ KIND,TYPE f32,float f64,double */`` stands for one chunk for each of the pairs,
-in which the pair's texts stand for KIND and TYPE.
+in which the pair's texts stand for KIND and TYPE. Such a line may go on in the next ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ _FILES = (
     "float.h",
     "half.h",
     "fp8.h",
-    "math.h",
+    "libm.h",
+    "exp.h",
+    "log.h",
+    "trig.h",
+    "special.h",
+    "directed.h",
     "range.h",
     "print.h",
     "wait.h",
@@ -31,7 +36,7 @@ _FILES = (
     "amx.h",
     "dot.h",
 )
-_HEAD = re.compile(r"^/\*@ (.*) \*/$")
+_HEAD = re.compile(r"^/\*@ (.*?) \*/\n", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"\b(?:tj_\w+|TJ_\w+|fmodf?|sqrtf?|[a-z0-9]+f?)\b")
 
 
@@ -42,21 +47,13 @@ class Library:
         self.chunks: list[tuple[list[str], str]] = []
         self.owner: dict[str, int] = {}
         for file in _FILES:
-            names: list[str] | None = None
-            body: list[str] = []
-            for line in (folder / file).read_text(encoding="utf-8").splitlines():
-                match = _HEAD.match(line)
-                if match:
-                    self._add(names, body)
-                    names, body = match.group(1).split(), []
-                elif names is not None:
-                    body.append(line)
-            self._add(names, body)
+            # The text before the first head, then heads and bodies by turns.
+            parts = _HEAD.split((folder / file).read_text(encoding="utf-8"))
+            for head, body in zip(parts[1::2], parts[2::2]):
+                self._add(head.replace("\n *", " ").split(), body.splitlines())
 
-    def _add(self, names: list[str] | None, body: list[str]) -> None:
+    def _add(self, names: list[str], body: list[str]) -> None:
         """Add a chunk, or the chunks that it is the pattern of."""
-        if names is None:
-            return
         if "@" not in names:
             self._add_one(names, body)
             return

@@ -36,34 +36,22 @@ TJ_FN uint32_t tj_f32_to_small(float a, int mantissa, int low) {
   const uint32_t small = (uint32_t)tj_f32_bits(tj_bits_f32(m) + tj_bits_f32(magic)) - magic;
   return m < (uint32_t)(127 + low) << 23 ? small : normal;
 }
-/*@ tj_f32_to_e4m3 */
-/* To nearest even; beyond the largest number (448) that number; NaN stays NaN. */
-TJ_FN uint8_t tj_f32_to_e4m3(float a) {
+/*@ tj_f32_to_KIND @ KIND,MANTISSA,LOW,MOST,LIMIT e4m3,3,-6,448.0f,0x43E00000u
+ * e5m2,2,-14,57344.0f,0x47600000u */
+/* To nearest even; beyond the largest number, infinity included, that number; NaN stays NaN. */
+TJ_FN uint8_t tj_f32_to_KIND(float a) {
   const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
   const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
-  const uint32_t r = tj_f32_to_small(m >= 0x43E00000u ? 448.0f : a, 3, -6);
+  const uint32_t r = tj_f32_to_small(m >= LIMIT ? MOST : a, MANTISSA, LOW);
   return (uint8_t)(sign | (m > 0x7F800000u ? 0x7Fu : r));
 }
-/*@ tj_f32_to_e5m2 */
-/* To nearest even; beyond the largest number (57344), infinity included, that number; NaN stays NaN. */
-TJ_FN uint8_t tj_f32_to_e5m2(float a) {
+/*@ tj_f32_to_KIND @ KIND,MANTISSA,LOW,MOST,LIMIT e4m3fnuz,3,-7,240.0f,0x43700000u
+ * e5m2fnuz,2,-15,57344.0f,0x47600000u */
+/* The same without infinity and negative zero, whose code is NaN. */
+TJ_FN uint8_t tj_f32_to_KIND(float a) {
   const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
   const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
-  const uint32_t r = tj_f32_to_small(m >= 0x47600000u ? 57344.0f : a, 2, -14);
-  return (uint8_t)(sign | (m > 0x7F800000u ? 0x7Fu : r));
-}
-/*@ tj_f32_to_e4m3fnuz */
-TJ_FN uint8_t tj_f32_to_e4m3fnuz(float a) {
-  const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
-  const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
-  const uint32_t r = tj_f32_to_small(m >= 0x43700000u ? 240.0f : a, 3, -7);
-  return (uint8_t)(m > 0x7F800000u ? 0x80u : r == 0 ? 0u : sign | r);
-}
-/*@ tj_f32_to_e5m2fnuz */
-TJ_FN uint8_t tj_f32_to_e5m2fnuz(float a) {
-  const uint32_t sign = ((uint32_t)tj_f32_bits(a) >> 24) & 0x80u;
-  const uint32_t m = (uint32_t)tj_f32_bits(a) & 0x7FFFFFFFu;
-  const uint32_t r = tj_f32_to_small(m >= 0x47600000u ? 57344.0f : a, 2, -15);
+  const uint32_t r = tj_f32_to_small(m >= LIMIT ? MOST : a, MANTISSA, LOW);
   return (uint8_t)(m > 0x7F800000u ? 0x80u : r == 0 ? 0u : sign | r);
 }
 /*@ tj_e4b15_to_f16 */
@@ -78,35 +66,20 @@ TJ_FN uint8_t tj_f16_to_e4b15(uint16_t a) {
   const uint32_t limited = m > 0x3F00u ? 0x3F00u : m;
   return (uint8_t)(((limited * 2u + 0x80u) >> 8) | ((uint32_t)(a & 0x8000u) >> 8));
 }
-/*@ tj_f32_to_e4m3_rtz */
+/*@ tj_f32_to_KIND_rtz @ KIND,BITS f16,16 bf16,16 e4m3,8 e5m2,8 */
 /* Towards zero. */
-TJ_FN uint8_t tj_f32_to_e4m3_rtz(float a) {
-  const uint32_t r = tj_f32_to_e4m3(a);
-  const uint32_t t = __builtin_fabsf(tj_e4m3_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
-  return (uint8_t)t;
+TJ_FN uintBITS_t tj_f32_to_KIND_rtz(float a) {
+  const uintBITS_t r = tj_f32_to_KIND(a);
+  const bool away = __builtin_fabsf(tj_KIND_to_f32(r)) > __builtin_fabsf(a);
+  return (uintBITS_t)(away ? r - 1u : r);
 }
-/*@ tj_f32_to_e5m2_rtz */
-/* Towards zero. */
-TJ_FN uint8_t tj_f32_to_e5m2_rtz(float a) {
-  const uint32_t r = tj_f32_to_e5m2(a);
-  const uint32_t t = __builtin_fabsf(tj_e5m2_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
-  return (uint8_t)t;
-}
-/*@ tj_f32_to_e4m3fnuz_rtz */
-/* Towards zero. */
-TJ_FN uint8_t tj_f32_to_e4m3fnuz_rtz(float a) {
-  const uint32_t r = tj_f32_to_e4m3fnuz(a);
-  const uint32_t t =
-      __builtin_fabsf(tj_e4m3fnuz_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
-  return (uint8_t)(t == 0x80u && a == a ? 0u : t);
-}
-/*@ tj_f32_to_e5m2fnuz_rtz */
-/* Towards zero. */
-TJ_FN uint8_t tj_f32_to_e5m2fnuz_rtz(float a) {
-  const uint32_t r = tj_f32_to_e5m2fnuz(a);
-  const uint32_t t =
-      __builtin_fabsf(tj_e5m2fnuz_to_f32((uint8_t)r)) > __builtin_fabsf(a) ? r - 1u : r;
-  return (uint8_t)(t == 0x80u && a == a ? 0u : t);
+/*@ tj_f32_to_KIND_rtz @ KIND e4m3fnuz e5m2fnuz */
+/* Towards zero, which has no negative. */
+TJ_FN uint8_t tj_f32_to_KIND_rtz(float a) {
+  const uint32_t r = tj_f32_to_KIND(a);
+  const uint32_t step = r == 0x81u ? 0x81u : 1u;
+  const bool away = __builtin_fabsf(tj_KIND_to_f32((uint8_t)r)) > __builtin_fabsf(a);
+  return (uint8_t)(r - (away ? step : 0u));
 }
 /*@ tj_e2m1_to_f32 */
 /* The fp4 number in the low four bits. */
@@ -117,5 +90,6 @@ TJ_FN float tj_e2m1_to_f32(uint32_t a) {
 /*@ tj_e8m0_to_f32 */
 /* A power of two by its exponent; 255 is NaN. */
 TJ_FN float tj_e8m0_to_f32(uint8_t a) {
-  return a == 255u ? TJ_NAN : a == 0 ? 0x1p-127f : tj_bits_f32((uint32_t)a << 23);
+  const uint32_t exponent = a, bits = exponent == 0 ? 0x00400000u : exponent << 23;
+  return tj_bits_f32(exponent == 255u ? 0x7FC00000u : bits);
 }

@@ -31,15 +31,3 @@ TJ_FN uint16_t tj_f32_to_f16(float a) {
   const uint32_t finite = m < 0x38800000u ? small : normal;
   return (uint16_t)(sign | (m >= 0x477FF000u ? special : finite));
 }
-/*@ tj_f32_to_f16_rtz */
-/* Towards zero. */
-TJ_FN uint16_t tj_f32_to_f16_rtz(float a) {
-  const uint32_t r = tj_f32_to_f16(a);
-  return (uint16_t)(__builtin_fabsf(tj_f16_to_f32((uint16_t)r)) > __builtin_fabsf(a) ? r - 1u : r);
-}
-/*@ tj_f32_to_bf16_rtz */
-/* Towards zero. */
-TJ_FN uint16_t tj_f32_to_bf16_rtz(float a) {
-  const uint32_t r = tj_f32_to_bf16(a);
-  return (uint16_t)(__builtin_fabsf(tj_bf16_to_f32((uint16_t)r)) > __builtin_fabsf(a) ? r - 1u : r);
-}

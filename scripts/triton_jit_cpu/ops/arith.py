@@ -346,8 +346,10 @@ def uitofp(cx: Nest, op: Op, a: str) -> str:
 def _from_integer(op: Op, text: str, wide: str) -> str:
     target = ctype.elem(op.results[0].type)
     if ctype.is_narrow(target) and _kind(op).bits > 16:
+        # Not by way of float to nearest, which would round twice.
         suffix = "u64" if wide[0] == "u" else "s64"
-        return f"tj_{suffix}_to_odd({text})"
+        exact = f"(double){text}" if _kind(op).bits <= 32 else f"tj_{suffix}_to_odd({text})"
+        return f"tj_f64_to_odd({exact})"
     return f"({_result(op)}){text}"
 
 
