@@ -316,7 +316,7 @@ def truncf(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
     zero = op.attrs.get("rounding", op.attrs.get("roundingmode", 1)) == (0 if op.name == "tt.fp_to_fp" else 3)
     if not ctype.is_narrow(target):
         if source.name == "f64" and target.name == "f32":
-            text = f"tj_f64_to_f32_rtz({a.text})" if zero else f"(float){a.text}"
+            text = f"tj_f64_to_f32_rz({a.text})" if zero else f"(float){a.text}"
             return nest.define("float", hint, text, a.level)
         return nest.define("double", hint, f"(double){a.text}", a.level) if target.name == "f64" else a
     text = a.text
