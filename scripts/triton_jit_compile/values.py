@@ -198,9 +198,9 @@ class Decoder:
 
     def _descriptor(self, name: str, value: dict[str, Any]) -> Any:
         dtype, block = value["tensordesc"], value.get("block")
-        if not isinstance(dtype, str) or dtype not in self._api.type_names:
+        if not isinstance(dtype, str) or dtype not in self._api.type_names or dtype == "void":
             raise _bad(name, f"triton {self._api.version_text} has no tensor descriptors of '{dtype}'")
-        if not isinstance(block, list) or not all(type(size) is int for size in block):
+        if not isinstance(block, list) or not all(type(size) is int and size > 0 for size in block):
             raise _bad(name, f"{block!r} is no block of a tensor descriptor")
         try:
             return descriptors.make(self._api, dtype, block)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values as the compiler's messages spell them: {"int": "16"}, {"float": "0x1p-1"},
- * {"str": hex of UTF-8}, {"tuple": [...]}... Typed and lossless, unlike plain JSON.
+ * {"str": hex of UTF-8}, {"tuple": [...]}, {"tensordesc": "fp16", "block": [64, 32]}... Typed and
+ * lossless, unlike plain JSON.
  */
 #ifndef TJ_BIND_VALUE_H
 #define TJ_BIND_VALUE_H

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 from conftest import BASIC, DEFAULT, NONE, Compiler, integer, kernel, ptr, text, write
+from triton_jit_compile.triton_api import triton_api
 
 
 def scalar(type_name: str, number_class: str | None = None) -> dict[str, str]:
     return {"scalar": type_name} if number_class is None else {"scalar": type_name, "class": number_class}
+
+
+def descriptor(dtype: object, *block: int) -> dict[str, object]:
+    return {"tensordesc": dtype, "block": list(block)}
 
 
 def specialise(compiler: Compiler, tmp_path: Path, value: dict, param: str = "x", decoration: str = "") -> object:
@@ -51,6 +56,9 @@ def specialise(compiler: Compiler, tmp_path: Path, value: dict, param: str = "x"
             (("i32", "i64", "i64", "u64"), ("D", "D", "", "")),
         ),
         ({"tuple": [scalar("i32", "1"), scalar("fp32"), scalar("u1")]}, (("constexpr", "fp32", "u1"), (1, None, None))),
+        (descriptor("fp16", 64, 32), ("tensordesc<fp16[64, 32]>", None)),
+        (descriptor("fp8e5", 16), ("tensordesc<fp8e5[16]>", None)),
+        (descriptor("u1", 1, 2, 4, 8, 16), ("tensordesc<u1[1, 2, 4, 8, 16]>", None)),
         (scalar("i64", "D"), ("i64", "D")),
         (scalar("i64", "1"), ("i64", 1)),
         (scalar("u8", ""), ("u8", "")),
@@ -143,6 +151,20 @@ def test_float_specials(compiler: Compiler, tmp_path: Path) -> None:
         ("x", 5, "E_ARGUMENT_TYPE", ["'x'"]),
         ("x: tl.int64", ptr(), "E_ARGUMENT_TYPE", ["'x'", "i64", "pointer"]),
         ("x: '*fp32'", {"float": "0x1p+0"}, "E_ARGUMENT_TYPE", ["'x'", "*fp32"]),
+        ("x: tl.constexpr", descriptor("fp16", 16), "E_ARGUMENT_TYPE", ["'x'", "tl.constexpr", "tensor descriptor"]),
+        ("x: tl.int64", descriptor("fp16", 16), "E_ARGUMENT_TYPE", ["'x'", "i64", "tensor descriptor"]),
+        ("x: '*fp16'", descriptor("fp16", 16), "E_ARGUMENT_TYPE", ["'x'", "*fp16", "tensor descriptor"]),
+        ("x", descriptor("fp4", 16), "E_ARGUMENT_TYPE", ["'x'", "fp4"]),
+        ("x", descriptor("void", 16), "E_ARGUMENT_TYPE", ["'x'", "void"]),
+        ("x", descriptor(None, 16), "E_ARGUMENT_TYPE", ["'x'", "None"]),
+        ("x", descriptor("fp16"), "E_ARGUMENT_TYPE", ["'x'", "rank"]),
+        ("x", descriptor("fp16", *[1] * 6), "E_ARGUMENT_TYPE", ["'x'", "rank"]),
+        ("x", descriptor("fp16", 24), "E_ARGUMENT_TYPE", ["'x'", "power of 2"]),
+        ("x", descriptor("fp16", 2**21), "E_ARGUMENT_TYPE", ["'x'", "2097152"]),
+        ("x", descriptor("fp16", 0), "E_ARGUMENT_TYPE", ["'x'", "[0]"]),
+        ("x", {"tensordesc": "fp16", "block": 16}, "E_ARGUMENT_TYPE", ["'x'", "16"]),
+        ("x", {"tensordesc": "fp16", "block": [1.5]}, "E_ARGUMENT_TYPE", ["'x'", "1.5"]),
+        ("x", {"tensordesc": "fp16"}, "E_ARGUMENT_TYPE", ["'x'", "block"]),
     ],
 )
 def test_refused(compiler: Compiler, tmp_path: Path, param: str, value: object, status: str, words: list[str]) -> None:
@@ -169,6 +191,26 @@ def test_types_are_the_run_time_leaves(compiler: Compiler) -> None:
     args = [ptr(), integer(1), integer(32), nested, {"bool": True}, integer(1), {"float": "0x1p+0"}, NONE]
     reply = compiler.compile(function, [*args, integer(64), text("Dx")]).ok()
     assert reply["types"] == ["*fp32", "i32", "i32", "*i8", "u1", "i64", "fp16"]
+
+
+def test_a_descriptor_is_several_parameters(compiler: Compiler, tmp_path: Path) -> None:
+    source = kernel("out.store([0, 0], x.load([0, 0]))", params="x, out, n")
+    record = compiler.describe(write(tmp_path, "k.py", source), "k").ok()["record"]
+    args = [descriptor("bf16", 32, 64), descriptor("bf16", 32, 64), integer(5)]
+    flags = ["u1"] if triton_api().version < (3, 7) else ["u1", "u1"]
+    one = ["*bf16", "i64", "i64", "i64", "i64", *flags, "i32", "i32", "i64", "i64"]
+    assert compiler.compile(record["id"], args, key_only=True).ok()["types"] == [*one, *one, "i32"]
+    assert record["descriptor_flags"] == len(flags)
+
+
+def test_a_descriptor_in_a_tuple(compiler: Compiler, tmp_path: Path) -> None:
+    function = compiler.open(write(tmp_path, "k.py", kernel("pass", params="x")), "k")
+    nested = {"tuple": [integer(5), {"tuple": [descriptor("i8", 16)]}]}
+    reply = compiler.compile(function, [nested], key_only=True)
+    if triton_api().version < (3, 8):
+        assert reply.status == "E_UNSUPPORTED_ARGUMENT" and "'x'" in reply["message"] and "3.8" in reply["message"]
+    else:
+        assert reply.ok()["specialization"] == "[(('i32', ('tensordesc<i8[16]>',)), ('', (None,)))]"
 
 
 def test_dtype_constants(compiler: Compiler) -> None:
