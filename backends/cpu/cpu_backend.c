@@ -4,6 +4,7 @@
  * on the library's own threads and returns when it is over, so the stream is ignored.
  *
  *   cpu_object.c       bytes -> dlopen handle
+ *   cpu_keep.c         the same, for debuggers and profilers
  *   cpu_module.c       artifact -> checked module
  *   cpu_launch.c       one launch
  *   cpu_cooperative.c  one launch whose programs all run at once

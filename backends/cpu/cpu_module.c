@@ -16,11 +16,13 @@ static bool is_cooperative(const char *metadata) {
   return yes;
 }
 
-/* A memory file first; files where the system or its policy has none for us to execute. */
+/* A file that is kept if the host wants it; else a memory file; files that go again where the system or its policy has none for us to execute. */
 static void *open_artifact(const tj_artifact *artifact) {
   char first[512], other[512];
-  void *object = tj_cpu_open_bytes(artifact->binary, artifact->binary_size, artifact->function,
-                                   NULL, first, sizeof first);
+  void *object = tj_cpu_open_kept(artifact->binary, artifact->binary_size, artifact->function);
+  if (object) return object;
+  object = tj_cpu_open_bytes(artifact->binary, artifact->binary_size, artifact->function, NULL,
+                             first, sizeof first);
   const char *folders[] = {secure_getenv("TMPDIR"), "/tmp", "/dev/shm", "/var/tmp"};
   for (size_t i = 0; object == NULL && i < sizeof folders / sizeof *folders; i++) {
     if (folders[i] == NULL || *folders[i] == 0) continue;

@@ -47,4 +47,11 @@ const char *tj_cpu_elf_fault(const void *bytes, size_t size, char *buffer, size_
 void *tj_cpu_open_bytes(const void *bytes, size_t size, const char *name, const char *folder,
                         char *buffer, size_t capacity);
 
+/* cpu_keep.c: the same through a file that stays in the folder TRITON_JIT_CPU_KEEP. NULL if that
+   is not set, or, with a warning in the log, if it cannot be done. */
+void *tj_cpu_open_kept(const void *bytes, size_t size, const char *name);
+
+/* False with errno on failure. */
+bool tj_cpu_write_all(int fd, const void *bytes, size_t size);
+
 #endif /* TJ_CPU_MODULE_H */

@@ -71,7 +71,7 @@ const char *tj_cpu_elf_fault(const void *bytes, size_t size, char *buffer, size_
   return dynamic ? NULL : "it has no dynamic section";
 }
 
-static bool write_all(int fd, const void *bytes, size_t size) {
+bool tj_cpu_write_all(int fd, const void *bytes, size_t size) {
   const char *p = bytes;
   while (size > 0) {
     ssize_t n = write(fd, p, size);
@@ -123,7 +123,7 @@ static void *open_in_memory(const void *bytes, size_t size, const char *name, ch
     return NULL;
   }
   void *object = NULL;
-  if (write_all(fd, bytes, size)) {
+  if (tj_cpu_write_all(fd, bytes, size)) {
     char path[192]; /* 13 for the folder, 2 for each of 64 bits, 12 for the number */
     unique_path(fd, path, sizeof path);
     object = open_path(path, buffer, capacity);
@@ -149,7 +149,7 @@ static void *open_in_folder(const void *bytes, size_t size, const char *folder, 
     return NULL;
   }
   void *object = NULL;
-  if (write_all(fd, bytes, size))
+  if (tj_cpu_write_all(fd, bytes, size))
     object = open_path(path, buffer, capacity);
   else
     (void)snprintf(buffer, capacity, "writing %s: %s", path, strerror(errno));

@@ -21,6 +21,7 @@ from triton.backends.compiler import BaseBackend, GPUTarget
 
 from . import sanitize, toolchain
 from .errors import XdslMissing
+from .lines import with_directives
 
 ABI = 2
 FP8 = ("fp8e4b15", "fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16")
@@ -109,7 +110,8 @@ class CpuBackend(BaseBackend):
         compiler = toolchain.find_compiler()
         parts = (
             f"triton_jit_cpu-{ABI}", generator_version(), str(self.target), " ".join(compiler.command),
-            compiler.identity, compiler.isa, " ".join(toolchain.FLAGS),
+            compiler.identity, compiler.isa, " ".join((*toolchain.FLAGS, *toolchain.debug_flags())),
+            toolchain.keep_folder(),  # a folder that is new gets its copy
         )  # fmt: skip
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -155,7 +157,7 @@ class CpuBackend(BaseBackend):
         """ttir -> c -> so."""
         stages["ttir"] = lambda module, metadata: self.make_ttir(module, metadata, options)
         stages["c"] = lambda module, metadata: self.make_c(module, metadata, options)
-        stages["so"] = lambda c, metadata: self.make_so(c, metadata)
+        stages["so"] = lambda c, metadata: self.make_so(c, metadata, options)
 
     @staticmethod
     def make_ttir(module: Any, metadata: dict[str, Any], options: CpuOptions) -> Any:
@@ -190,6 +192,7 @@ class CpuBackend(BaseBackend):
         made = ModuleEmitter(parsed, options.debug, title.replace("*/", ""), words).generate()
         metadata["name"] = made.name
         metadata["shared"] = 0
+        metadata["lines"] = made.lines
         metadata["cpu"] = {
             "abi": ABI,
             "flags": made.flags,
@@ -199,11 +202,12 @@ class CpuBackend(BaseBackend):
         return made.c
 
     @staticmethod
-    def make_so(c: str, metadata: dict[str, Any]) -> bytes:
+    def make_so(c: str, metadata: dict[str, Any], options: CpuOptions) -> bytes:
         """Compiles the C."""
         name = metadata.get("name", "kernel")
         toolchain.keep(c, name)
-        return toolchain.compile_shared(c, toolchain.find_compiler(), name)
+        located = with_directives(c, f"{name}.c", metadata.get("lines"))
+        return toolchain.compile_shared(located, toolchain.find_compiler(), name, options.debug)
 
 
 def register(names: Iterable[str] = ("cpu",)) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from . import ctype
 from .ctype import NUM, RAW
 from .ir import Func, Loc, Op, Scalar, Tile, Type, Value
+from .lines import Line, comment
 from .location import user_frame
 from .names import Names
 
@@ -83,7 +83,7 @@ class Storage:
 
     def line(self, text: str) -> None:
         """Adds a line of C."""
-        self.code.append(text)
+        self.code.append(Line(text, user_frame(self.loc())))
 
     def loc(self) -> Loc:
         """The place of the operation being lowered."""
@@ -95,10 +95,7 @@ class Storage:
         if frame is None or frame == self.last_comment:
             return
         self.last_comment = frame
-        text = linecache.getline(*frame).strip().replace("*/", "* /").replace("/*", "/ *")
-        text = text.encode("ascii", "replace").decode().replace("??", "? ?").rstrip("\\")
-        name = frame[0].rsplit("/", 1)[-1].replace("*/", "")
-        self.line(f"/* {name}:{frame[1]}: {text} */" if text else f"/* {name}:{frame[1]} */")
+        self.code.append(comment(frame))
 
     # Buffers
 

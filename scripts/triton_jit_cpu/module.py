@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import ctype
 from . import ops as _ops  # noqa: F401  (fills the tables)
@@ -14,6 +15,8 @@ from .errors import UnsupportedOp
 from .func import FuncEmitter
 from .ir import Func, Module, Op, Other, Scalar, Tile, Type, walk
 from .library import library
+from .lines import Line, commented, runs
+from .location import user_frame
 from .names import Names, c_string
 from .sanitize import Site
 from .tidy import remove_unused
@@ -26,6 +29,7 @@ class Generated:
     """A finished C file and what the library must know about it."""
 
     c: str
+    lines: dict[str, Any]  # lines.runs()
     name: str
     flags: int
     scratch_size: int
@@ -91,11 +95,12 @@ class ModuleEmitter:
 
     def generate(self) -> Generated:
         """The C file."""
-        bodies: list[str] = []
+        lines: list[str] = []
         for func in _callees_first(self.module):
-            bodies.append("\n".join(self._function(func)))
+            lines += [*self._function(func), ""]
         entry, size, count = self._entry()
-        body = "\n\n".join(bodies + [entry])
+        lines.append(entry)
+        body = "\n".join(lines)
         kernels = "\n".join(line for lines in self.kernels.values() for line in lines)
         tables = "\n".join([*self._site_lines(), *self.table_lines])
         helpers = library().needed(body + kernels)
@@ -106,10 +111,11 @@ class ModuleEmitter:
             helpers,
             tables,
             kernels,
-            body,
         ]
+        head = "\n\n".join(p for p in parts if p) + "\n"
         return Generated(
-            c="\n\n".join(p for p in parts if p) + "\n",
+            c=f"{head}\n{body}\n",
+            lines=runs([head, *lines]),
             name=self.entry.name,
             flags=sum(self._flags().values()),
             scratch_size=(self.scratch_sizes[self.entry.name] + 63) // 64 * 64,
@@ -159,9 +165,9 @@ class ModuleEmitter:
         lines = remove_unused(emitter.code, emitter.top)
         offsets, size = place(emitter.buffers, emitter.loop_spans)
         self.scratch_sizes[func.name] = size
-        text = "\n".join(["  " + line for line in lines])
-        text = re.sub(r"@(\d+)@", lambda m: str(offsets.get(int(m.group(1)), 0)), text)
-        head = f"static int32_t {self.c_name(func)}({', '.join(params)}) {{"
+        code = [_with_offsets("  " + line, offsets) for line in commented(lines)]
+        text = "\n".join(code)
+        head = Line(f"static int32_t {self.c_name(func)}({', '.join(params)}) {{", user_frame(func.loc))
         unused = [
             f"  (void){name};" for name in ("pg", "scratch", *emitter.results) if not re.search(rf"\b{name}\b", text)
         ]
@@ -170,7 +176,7 @@ class ModuleEmitter:
             for a in func.args
             if not re.search(rf"\b{(emitter.env[a].text if a in emitter.env else emitter.buffers_of[a].name)}\b", text)
         ]
-        return [head, *unused, text, "}"]
+        return [head, *unused, *code, "}"]
 
     def _argument(self, emitter: FuncEmitter, arg: object) -> str:
         type_: Type = arg.type  # type: ignore[attr-defined]
@@ -246,6 +252,12 @@ TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint6
 
 def _pointer_to(kind: str) -> str:
     return f"{kind}*" if kind.endswith("*") else f"{kind} *"
+
+
+def _with_offsets(line: str, offsets: dict[int, int]) -> str:
+    """A line with the places of buffers in it."""
+    text = re.sub(r"@(\d+)@", lambda m: str(offsets.get(int(m.group(1)), 0)), line)
+    return line.become(text) if isinstance(line, Line) else text
 
 
 def _may_wait(op: Op) -> bool:

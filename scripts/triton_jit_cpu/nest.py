@@ -18,6 +18,8 @@ from .errors import UnsupportedOp
 from .index import ZERO, Expr, Index, Indices, add, level_of, move_index, scale
 from .ir import Op, Ptr, Scalar, Tile, Value
 from .linear import Linear
+from .lines import Line
+from .location import Frame, user_frame
 from .masks import Masks
 from .optable import refusal
 from .registry import ELEMENTWISE, INDEXING
@@ -60,6 +62,7 @@ class Nest:
         self.memo: dict[tuple[Value, Indices, str], Expr] = {}
         self.inner_memo: dict[tuple[Value, Indices, str], Expr] = {}
         self.writes: list[str] = []
+        self.frame: Frame | None = None  # the source line that is being lowered
         self.mode = GENERAL
         self.lanes = 1
         self.result = 0  # which result of its operation is being evaluated
@@ -71,17 +74,19 @@ class Nest:
 
     def emit(self, level: int, line: str) -> None:
         """Adds a line at a level."""
-        self.lines[level].append(line)
+        self.lines[level].append(Line(line, self.frame))
 
     def write(self, line: str) -> None:
         """Adds a write to memory for the current element: behind all its reads."""
-        self.writes.append(line)
+        self.writes.append(Line(line, self.frame))
 
     def _bodies(self) -> None:
         """One element's work of all roots."""
         self.writes = []
         for root in self.roots:
+            self.frame = user_frame(root.op.loc) if root.op else None
             root.body(self)
+        self.frame = None
         self.lines[self.n] += self.writes
 
     def define(self, ctype_: str, hint: str, text: str, level: int) -> Expr:
@@ -194,10 +199,14 @@ class Nest:
         if op is None:
             raise UnsupportedOp("tile", func.loc(), f"the tile '{value.name}' has no value here")
         self.result = value.index
-        if op.name in INDEXING:
-            return INDEXING[op.name](self, op, indices, form)
-        if op.name in ELEMENTWISE:
-            return self.elementwise(op, indices, form)
+        outer, self.frame = self.frame, user_frame(op.loc)
+        try:
+            if op.name in INDEXING:
+                return INDEXING[op.name](self, op, indices, form)
+            if op.name in ELEMENTWISE:
+                return self.elementwise(op, indices, form)
+        finally:
+            self.frame = outer
         raise UnsupportedOp(op.name, op.loc, refusal(op.name))
 
     def elementwise(self, op: Op, indices: Indices, form: str) -> Expr:

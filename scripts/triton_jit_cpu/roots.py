@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 class Root:
     """Something that consumes elements of a nest."""
 
+    op: Op | None = None  # the operation that it is for
     shape: tuple[int, ...] = ()
     barrier = False  # writes user memory
     masked = True  # does nothing where the masks are false
@@ -43,6 +44,7 @@ class Keep(Root):
     def __init__(self, value: Value, buffer: Buffer) -> None:
         assert isinstance(value.type, Tile)
         self.value = value
+        self.op = value.op
         self.buffer = buffer
         self.shape = value.type.shape
 

@@ -24,6 +24,25 @@ FLAGS = (
     "-fno-strict-overflow", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-w",
 )  # fmt: skip
 
+KEEP = "TRITON_JIT_CPU_KEEP"
+
+
+def debug_flags(debug: bool = False) -> tuple[str, ...]:
+    """Line tables, which cost a compile a hundredth of its time.
+
+    Code that is kept has its variables too (a third); with the option ``debug`` it is not optimised away either.
+    """
+    if not keep_folder():
+        return ("-g1",)
+    return ("-g", "-Og") if debug else ("-g",)
+
+
+def keep_folder() -> str:
+    """Where generated code is kept; "" if it is not."""
+    folder = os.environ.get(KEEP)
+    return os.path.abspath(folder) if folder else ""
+
+
 _INSTALL = (
     (("debian", "ubuntu"), "apt-get install gcc libc6-dev"),
     (("fedora", "rhel", "centos", "rocky", "almalinux", "openeuler", "anolis"), "dnf install gcc glibc-devel"),
@@ -135,7 +154,7 @@ def _ask(command: list[str]) -> str | None:
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-def compile_shared(c: str, compiler: Compiler, name: str) -> bytes:
+def compile_shared(c: str, compiler: Compiler, name: str, debug: bool = False) -> bytes:
     """Compiles C text to the bytes of a shared object."""
     folder = scratch_folder()
     try:
@@ -147,6 +166,7 @@ def compile_shared(c: str, compiler: Compiler, name: str) -> bytes:
         except OSError as error:
             raise ScratchFolder(f"cannot write the generated C to {source}: {error.strerror}") from error
         flags = FLAGS if compiler.isa else tuple(f for f in FLAGS if f != "-march=native")
+        flags += (*debug_flags(debug), f"-fdebug-prefix-map={folder}=.")
         command = [*compiler.command, *flags, source, "-o", target, "-lm"]
         env = _environment()
         env["TMPDIR"] = folder
@@ -170,8 +190,8 @@ def compile_shared(c: str, compiler: Compiler, name: str) -> bytes:
 
 
 def keep(c: str, name: str) -> None:
-    """Keeps the generated C in the folder TRITON_JIT_CPU_KEEP, if that is set."""
-    folder = os.environ.get("TRITON_JIT_CPU_KEEP")
+    """Keeps the generated C in the folder TRITON_JIT_CPU_KEEP, if that is set. (The library keeps the objects.)"""
+    folder = keep_folder()
     if not folder:
         return
     path = os.path.join(folder, f"{_file_name(name)}-{hashlib.sha256(c.encode()).hexdigest()[:8]}.c")
@@ -180,7 +200,7 @@ def keep(c: str, name: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(c)
     except OSError as error:
-        raise ScratchFolder(f"TRITON_JIT_CPU_KEEP: cannot write {path}: {error.strerror}") from error
+        raise ScratchFolder(f"{KEEP}: cannot write {path}: {error.strerror}") from error
 
 
 def scratch_folder() -> str:
