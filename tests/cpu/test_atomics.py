@@ -145,3 +145,71 @@ tl.atomic_store(f, 2.5)
 def test_launch_gives_program():
     kernel = module("@triton.jit\ndef kernel(x):\n    tl.atomic_or(x, 6)\n").kernel
     assert launch(kernel, (1,), x=np.ones(1, np.int32)).info.abi == 2
+
+
+def test_every_order_and_scope():
+    """Each order and scope of each operation: the right result, and at least the order asked for."""
+    orders = ["relaxed", "acquire", "release", "acq_rel"]
+    pairs = [(sem, scope) for sem in orders for scope in ("cta", "gpu", "sys")]
+    body = "k = tl.arange(0, 8)\n"
+    for n, (sem, scope) in enumerate(pairs):
+        how = f'sem="{sem}", scope="{scope}"'
+        body += f"tl.store(o + {n}, tl.atomic_add(x + {n}, {n + 1}, {how}))\n"
+        body += f"tl.store(q + {8 * n} + k, tl.atomic_cas(y + {8 * n} + k, k, k + {n}, {how}))\n"
+    x, y = np.arange(12, dtype=np.int64), np.tile(np.arange(8, dtype=np.int32), 12)
+    y[::3] = -1
+    start = y.copy()
+    outs = {"o": np.zeros(12, np.int64), "q": np.zeros(96, np.int32)}
+    program = run(body, outs, {"x": x, "y": y})
+    np.testing.assert_array_equal(x, np.arange(12) * 2 + 1)
+    np.testing.assert_array_equal(outs["o"], np.arange(12))
+    np.testing.assert_array_equal(outs["q"], start)
+    lanes = np.tile(np.arange(8), 12)
+    np.testing.assert_array_equal(y, np.where(start == lanes, lanes + np.repeat(np.arange(12), 8), start))
+    calls = [line for line in program.c.splitlines() if "__atomic_fetch_add(" in line and "pg" not in line]
+    assert ["RELAXED" in line for line in calls] == [sem == "relaxed" for sem, _ in pairs]
+
+
+@pytest.mark.parametrize("name", ["i16", "u16", "i32", "i64", "fp16", "bf16", "fp32", "fp64"])
+def test_compare_and_swap_of_each_width(name):
+    """Floats are compared by their bits, as GPUs do: a zero of the other sign is another value."""
+    bits = {"16": np.uint16, "32": np.uint32, "64": np.uint64}[name[-2:]]
+    start = RNG.integers(0, 100, 32).astype(bits)
+    want = np.where(np.arange(32) % 2 == 0, start, start + 1).astype(bits)
+    new = RNG.integers(0, 100, 32).astype(bits)
+    if name[0] not in "iu":
+        start[:2] = np.array(1 << (bits().itemsize * 8 - 1), bits)
+        want[:2] = [0, start[1]]
+    x, old, one = start.copy(), np.zeros(32, bits), np.zeros(2, bits)
+    arrays = {n: As("*" + name, a) for n, a in {"x": x, "c": want, "v": new, "old": old, "one": one}.items()}
+    run(
+        "k = tl.arange(0, 32)\n"
+        "tl.store(old + k, tl.atomic_cas(x + k, tl.load(c + k), tl.load(v + k)))\n"
+        "tl.store(one, tl.load(x + 1))\n"
+        "tl.store(one + 1, tl.atomic_cas(one, tl.load(x + 1), tl.load(v + 5)))\n",
+        {},
+        arrays,
+    )
+    np.testing.assert_array_equal(x, np.where(start == want, new, start))
+    np.testing.assert_array_equal(old, start)
+    assert one[0] == new[5] and one[1] == x[1]
+
+
+def test_float_extremes_keep_the_order_of_numbers():
+    """Maximum and minimum of floats of either sign, scalar and tile, masked."""
+    values = np.array([-3.5, -0.0, 0.0, 2.5, -np.inf, np.inf, 1e-40, -1e-40], np.float64)
+    a, b = (g.ravel() for g in np.meshgrid(values, values))
+    for dtype in (np.float32, np.float64):
+        hi, lo = a.astype(dtype), a.astype(dtype)
+        old = np.zeros(64, dtype)
+        v = b.astype(dtype)
+        run(
+            "k = tl.arange(0, 64)\nm = k != 9\nw = tl.load(v + k)\n"
+            "tl.store(old + k, tl.atomic_max(hi + k, w, mask=m), mask=m)\ntl.atomic_min(lo + k, w, mask=m)\n"
+            "tl.atomic_max(hi + 9, tl.load(v + 9))\ntl.atomic_min(lo + 9, tl.load(v + 9))\n",
+            {},
+            {"hi": hi, "lo": lo, "v": v, "old": old},
+        )
+        np.testing.assert_array_equal(hi, np.maximum(a, b).astype(dtype))
+        np.testing.assert_array_equal(lo, np.minimum(a, b).astype(dtype))
+        np.testing.assert_array_equal(np.delete(old, 9), np.delete(a.astype(dtype), 9))

@@ -1,45 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomic operations that the compiler has no builtin for. */
-/*@ tj_atomic_max8 */
-TJ_FN int8_t tj_atomic_max8(int8_t *p, int8_t v, int order) {
+/* Atomic operations that the compiler has no builtin for. Their order is always acquire-release,
+ * which is at least the one asked for. Floating-point numbers are compared by their bits, as the
+ * hardware does. */
+/*@ tj_atomic_KINDBITS @ KIND,FIRST,SECOND,TYPE,BITS max,v,old,int,8 max,v,old,int,16 max,v,old,int,32 max,v,old,int,64 min,old,v,int,8 min,old,v,int,16 min,old,v,int,32 min,old,v,int,64 umax,v,old,uint,8 umax,v,old,uint,16 umax,v,old,uint,32 umax,v,old,uint,64 umin,old,v,uint,8 umin,old,v,uint,16 umin,old,v,uint,32 umin,old,v,uint,64 */
+TJ_FN intBITS_t tj_atomic_KINDBITS(intBITS_t *p, intBITS_t v, int order) {
   (void)order;
-  int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int8_t)v > (int8_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  intBITS_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(p, &old, (TYPEBITS_t)FIRST > (TYPEBITS_t)SECOND ? v : old,
+                                      true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
-/*@ tj_atomic_min8 */
-TJ_FN int8_t tj_atomic_min8(int8_t *p, int8_t v, int order) {
+/*@ tj_atomic_casBITS @ BITS 8 16 32 64 */
+TJ_FN uintBITS_t tj_atomic_casBITS(void *p, uintBITS_t compare, uintBITS_t v, int order) {
   (void)order;
-  int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int8_t)v < (int8_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umax8 */
-TJ_FN int8_t tj_atomic_umax8(int8_t *p, int8_t v, int order) {
-  (void)order;
-  int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint8_t)v > (uint8_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umin8 */
-TJ_FN int8_t tj_atomic_umin8(int8_t *p, int8_t v, int order) {
-  (void)order;
-  int8_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint8_t)v < (uint8_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_cas8 */
-TJ_FN uint8_t tj_atomic_cas8(void *p, uint8_t compare, uint8_t v, int order) {
-  (void)order;
-  __atomic_compare_exchange_n((uint8_t *)p, &compare, v, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n((uintBITS_t *)p, &compare, v, false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
   return compare;
 }
 /*@ tj_pause */
@@ -62,10 +38,11 @@ TJ_FN uint64_t tj_now(void) {
              ? (uint64_t)t.seconds * UINT64_C(1000000000) + (uint64_t)t.nanoseconds
              : 0;
 }
-/*@ tj_atomic_poll8 */
+/*@ tj_atomic_pollBITS @ BITS 8 16 32 64 */
 /* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
    has failed. */
-TJ_FN bool tj_atomic_poll8(const tj_program *pg, int8_t *p, int8_t expected, uint64_t timeout) {
+TJ_FN bool tj_atomic_pollBITS(const tj_program *pg, intBITS_t *p, intBITS_t expected,
+                              uint64_t timeout) {
   const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
   for (uint32_t iterations = 0;;) {
     if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
@@ -74,254 +51,46 @@ TJ_FN bool tj_atomic_poll8(const tj_program *pg, int8_t *p, int8_t expected, uin
     tj_pause();
   }
 }
-/*@ tj_atomic_max16 */
-TJ_FN int16_t tj_atomic_max16(int16_t *p, int16_t v, int order) {
+/*@ tj_atomic_fadd_fBITS @ BITS,TYPE 32,float 64,double */
+TJ_FN TYPE tj_atomic_fadd_fBITS(TYPE *p, TYPE v, int order) {
   (void)order;
-  int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int16_t)v > (int16_t)old ? v : old, true,
+  intBITS_t old = __atomic_load_n((intBITS_t *)p, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n((intBITS_t *)p, &old,
+                                      tj_fBITS_bits(tj_bits_fBITS((uintBITS_t)old) + v), true,
                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
-  return old;
+  return tj_bits_fBITS((uintBITS_t)old);
 }
-/*@ tj_atomic_min16 */
-TJ_FN int16_t tj_atomic_min16(int16_t *p, int16_t v, int order) {
-  (void)order;
-  int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int16_t)v < (int16_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umax16 */
-TJ_FN int16_t tj_atomic_umax16(int16_t *p, int16_t v, int order) {
-  (void)order;
-  int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint16_t)v > (uint16_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umin16 */
-TJ_FN int16_t tj_atomic_umin16(int16_t *p, int16_t v, int order) {
-  (void)order;
-  int16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint16_t)v < (uint16_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_cas16 */
-TJ_FN uint16_t tj_atomic_cas16(void *p, uint16_t compare, uint16_t v, int order) {
-  (void)order;
-  __atomic_compare_exchange_n((uint16_t *)p, &compare, v, false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_ACQUIRE);
-  return compare;
-}
-/*@ tj_atomic_poll16 */
-/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
-   has failed. */
-TJ_FN bool tj_atomic_poll16(const tj_program *pg, int16_t *p, int16_t expected, uint64_t timeout) {
-  const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
-  for (uint32_t iterations = 0;;) {
-    if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
-    if (timeout != UINT64_MAX && tj_now() - start >= timeout) return false;
-    if (tj_stopped(pg, &iterations)) return false;
-    tj_pause();
-  }
-}
-/*@ tj_atomic_max32 */
-TJ_FN int32_t tj_atomic_max32(int32_t *p, int32_t v, int order) {
-  (void)order;
-  int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int32_t)v > (int32_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_min32 */
-TJ_FN int32_t tj_atomic_min32(int32_t *p, int32_t v, int order) {
-  (void)order;
-  int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int32_t)v < (int32_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umax32 */
-TJ_FN int32_t tj_atomic_umax32(int32_t *p, int32_t v, int order) {
-  (void)order;
-  int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint32_t)v > (uint32_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umin32 */
-TJ_FN int32_t tj_atomic_umin32(int32_t *p, int32_t v, int order) {
-  (void)order;
-  int32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint32_t)v < (uint32_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_cas32 */
-TJ_FN uint32_t tj_atomic_cas32(void *p, uint32_t compare, uint32_t v, int order) {
-  (void)order;
-  __atomic_compare_exchange_n((uint32_t *)p, &compare, v, false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_ACQUIRE);
-  return compare;
-}
-/*@ tj_atomic_poll32 */
-/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
-   has failed. */
-TJ_FN bool tj_atomic_poll32(const tj_program *pg, int32_t *p, int32_t expected, uint64_t timeout) {
-  const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
-  for (uint32_t iterations = 0;;) {
-    if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
-    if (timeout != UINT64_MAX && tj_now() - start >= timeout) return false;
-    if (tj_stopped(pg, &iterations)) return false;
-    tj_pause();
-  }
-}
-/*@ tj_atomic_max64 */
-TJ_FN int64_t tj_atomic_max64(int64_t *p, int64_t v, int order) {
-  (void)order;
-  int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int64_t)v > (int64_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_min64 */
-TJ_FN int64_t tj_atomic_min64(int64_t *p, int64_t v, int order) {
-  (void)order;
-  int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (int64_t)v < (int64_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umax64 */
-TJ_FN int64_t tj_atomic_umax64(int64_t *p, int64_t v, int order) {
-  (void)order;
-  int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint64_t)v > (uint64_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_umin64 */
-TJ_FN int64_t tj_atomic_umin64(int64_t *p, int64_t v, int order) {
-  (void)order;
-  int64_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, (uint64_t)v < (uint64_t)old ? v : old, true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
-}
-/*@ tj_atomic_cas64 */
-TJ_FN uint64_t tj_atomic_cas64(void *p, uint64_t compare, uint64_t v, int order) {
-  (void)order;
-  __atomic_compare_exchange_n((uint64_t *)p, &compare, v, false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_ACQUIRE);
-  return compare;
-}
-/*@ tj_atomic_poll64 */
-/* Waits until *p is the expected number; false if `timeout` nanoseconds pass first, or the launch
-   has failed. */
-TJ_FN bool tj_atomic_poll64(const tj_program *pg, int64_t *p, int64_t expected, uint64_t timeout) {
-  const uint64_t start = timeout == UINT64_MAX ? 0 : tj_now();
-  for (uint32_t iterations = 0;;) {
-    if (__atomic_load_n(p, __ATOMIC_ACQUIRE) == expected) return true;
-    if (timeout != UINT64_MAX && tj_now() - start >= timeout) return false;
-    if (tj_stopped(pg, &iterations)) return false;
-    tj_pause();
-  }
-}
-/*@ tj_atomic_fadd_f32 */
-TJ_FN float tj_atomic_fadd_f32(float *p, float v, int order) {
-  (void)order;
-  int32_t old = __atomic_load_n((int32_t *)p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n((int32_t *)p, &old,
-                                      tj_f32_bits(tj_bits_f32((uint32_t)old) + v), true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return tj_bits_f32((uint32_t)old);
-}
-/*@ tj_atomic_xchg32 */
-TJ_FN float tj_atomic_xchg32(float *p, float v, int order) {
-  (void)order;
-  return tj_bits_f32((uint32_t)__atomic_exchange_n((int32_t *)p, tj_f32_bits(v), __ATOMIC_ACQ_REL));
-}
-/*@ tj_atomic_casf32 */
-/* Compares bits, as the hardware does. */
-TJ_FN float tj_atomic_casf32(float *p, float compare, float v, int order) {
-  (void)order;
-  int32_t old = tj_f32_bits(compare);
-  __atomic_compare_exchange_n((int32_t *)p, &old, tj_f32_bits(v), false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_ACQUIRE);
-  return tj_bits_f32((uint32_t)old);
-}
-/*@ tj_atomic_load_f32 */
-TJ_FN float tj_atomic_load_f32(float *p, int order) {
-  (void)order;
-  return tj_bits_f32((uint32_t)__atomic_load_n((int32_t *)p, __ATOMIC_ACQUIRE));
-}
-/*@ tj_atomic_store_f32 */
-TJ_FN void tj_atomic_store_f32(float *p, float v, int order) {
-  (void)order;
-  __atomic_store_n((int32_t *)p, tj_f32_bits(v), __ATOMIC_RELEASE);
-}
-/*@ tj_atomic_fadd_f64 */
-TJ_FN double tj_atomic_fadd_f64(double *p, double v, int order) {
-  (void)order;
-  int64_t old = __atomic_load_n((int64_t *)p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n((int64_t *)p, &old,
-                                      tj_f64_bits(tj_bits_f64((uint64_t)old) + v), true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return tj_bits_f64((uint64_t)old);
-}
-/*@ tj_atomic_xchg64 */
-TJ_FN double tj_atomic_xchg64(double *p, double v, int order) {
-  (void)order;
-  return tj_bits_f64((uint64_t)__atomic_exchange_n((int64_t *)p, tj_f64_bits(v), __ATOMIC_ACQ_REL));
-}
-/*@ tj_atomic_casf64 */
-/* Compares bits, as the hardware does. */
-TJ_FN double tj_atomic_casf64(double *p, double compare, double v, int order) {
-  (void)order;
-  int64_t old = tj_f64_bits(compare);
-  __atomic_compare_exchange_n((int64_t *)p, &old, tj_f64_bits(v), false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_ACQUIRE);
-  return tj_bits_f64((uint64_t)old);
-}
-/*@ tj_atomic_load_f64 */
-TJ_FN double tj_atomic_load_f64(double *p, int order) {
-  (void)order;
-  return tj_bits_f64((uint64_t)__atomic_load_n((int64_t *)p, __ATOMIC_ACQUIRE));
-}
-/*@ tj_atomic_store_f64 */
-TJ_FN void tj_atomic_store_f64(double *p, double v, int order) {
-  (void)order;
-  __atomic_store_n((int64_t *)p, tj_f64_bits(v), __ATOMIC_RELEASE);
-}
-/*@ tj_atomic_fadd_f16 */
-TJ_FN uint16_t tj_atomic_fadd_f16(uint16_t *p, float v, int order) {
+/*@ tj_atomic_fadd_KIND @ KIND f16 bf16 */
+TJ_FN uint16_t tj_atomic_fadd_KIND(uint16_t *p, float v, int order) {
   (void)order;
   uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, tj_f32_to_f16(tj_f16_to_f32(old) + v), true,
+  while (!__atomic_compare_exchange_n(p, &old, tj_f32_to_KIND(tj_KIND_to_f32(old) + v), true,
                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   return old;
 }
-/*@ tj_atomic_fadd_bf16 */
-TJ_FN uint16_t tj_atomic_fadd_bf16(uint16_t *p, float v, int order) {
+/*@ tj_atomic_xchgBITS @ BITS,TYPE 32,float 64,double */
+TJ_FN TYPE tj_atomic_xchgBITS(TYPE *p, TYPE v, int order) {
   (void)order;
-  uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, tj_f32_to_bf16(tj_bf16_to_f32(old) + v), true,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  return old;
+  return tj_bits_fBITS(
+      (uintBITS_t)__atomic_exchange_n((intBITS_t *)p, tj_fBITS_bits(v), __ATOMIC_ACQ_REL));
+}
+/*@ tj_atomic_casfBITS @ BITS,TYPE 32,float 64,double */
+TJ_FN TYPE tj_atomic_casfBITS(TYPE *p, TYPE compare, TYPE v, int order) {
+  (void)order;
+  intBITS_t old = tj_fBITS_bits(compare);
+  __atomic_compare_exchange_n((intBITS_t *)p, &old, tj_fBITS_bits(v), false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
+  return tj_bits_fBITS((uintBITS_t)old);
+}
+/*@ tj_atomic_load_fBITS @ BITS,TYPE 32,float 64,double */
+TJ_FN TYPE tj_atomic_load_fBITS(TYPE *p, int order) {
+  (void)order;
+  return tj_bits_fBITS((uintBITS_t)__atomic_load_n((intBITS_t *)p, __ATOMIC_ACQUIRE));
+}
+/*@ tj_atomic_store_fBITS @ BITS,TYPE 32,float 64,double */
+TJ_FN void tj_atomic_store_fBITS(TYPE *p, TYPE v, int order) {
+  (void)order;
+  __atomic_store_n((intBITS_t *)p, tj_fBITS_bits(v), __ATOMIC_RELEASE);
 }
