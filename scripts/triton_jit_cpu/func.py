@@ -83,20 +83,51 @@ class FuncEmitter(Groups):
     # Operations
 
     def inline(self, block: Block, args: list[str], lines: list[str]) -> list[str]:
-        """Emits a combine region on C values; returns the C values it ends with."""
+        """Emits the region that begins with a block on C values; returns the C values it ends with."""
+        assert block.region is not None
+        blocks = block.region.blocks
         outer, self.code = self.code, []
+        top, self.top = self.top, []
         comment, self.last_comment = self.last_comment, None
         group, self.group = self.group, []
-        many, self.multi_block = self.multi_block, False  # the lines stay together
+        many, self.multi_block = self.multi_block, len(blocks) > 1
         for arg, text in zip(block.args, args):
             self.bind(arg, text)
-        for op in block.ops[:-1]:
-            self.emit_op(op, quiet=True)
-        out = [self.text(v) for v in block.ops[-1].operands]
-        lines += self.code
-        self.code, self.last_comment, self.group = outer, comment, group
+        if self.multi_block:
+            out = self._inline_blocks(blocks)
+        else:
+            for op in block.ops[:-1]:
+                self.emit_op(op, quiet=True)
+            out = [self.text(v) for v in block.ops[-1].operands]
+        lines += self.top + self.code  # they stay together
+        self.code, self.top, self.last_comment, self.group = outer, top, comment, group
         self.multi_block = many
         return out
+
+    def _inline_blocks(self, blocks: list[Block]) -> list[str]:
+        """The blocks of a region with branches; each return assigns the results and goes to the end."""
+        end = self.fresh("done")
+        ending = next(b.ops[-1] for b in blocks if not b.ops[-1].successors)
+        results = [self.fresh("result") for _ in ending.operands]
+        self.top += [f"{ctype.declare(ctype.local(v.type), r, False)};" for r, v in zip(results, ending.operands)]
+        for block in blocks[1:]:
+            self.labels[block] = self.fresh("step")
+            for arg in block.args:
+                self.declare_scalar(arg, self.fresh(arg.name or "arg"))
+        for block in blocks:
+            if block in self.labels:
+                self.line(f"{self.labels[block]}:;")
+            *ops, last = block.ops
+            for op in ops:
+                self.emit_op(op, quiet=True)
+            if last.successors:
+                self.emit_op(last, quiet=True)
+                continue
+            for result, value in zip(results, last.operands):
+                self.line(f"{result} = {self.text(value)};")
+            self.line(f"goto {end};")
+        self.line(f"{end}:;")
+        return results
 
     def emit_block(self, block: Block) -> None:
         """Emits the operations of a block."""

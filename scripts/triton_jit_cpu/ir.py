@@ -3,6 +3,8 @@
 
 A thin mirror of TTIR: functions, regions, blocks, operations and values with uses, and
 the few types that TTIR has. It knows nothing about C and nothing about xdsl.
+Values and operations refer to each other, so they have no repr of their own: it would be the
+whole program, many times over.
 """
 
 from __future__ import annotations
@@ -135,7 +137,7 @@ class Region:
     op: Op | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Func:
     """A ``tt.func``."""
 
@@ -147,7 +149,7 @@ class Func:
     loc: Loc
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Module:
     """All functions of a compile; the entry is the public one."""
 

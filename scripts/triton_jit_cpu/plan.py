@@ -92,6 +92,7 @@ class Planner:
         self.func = func
         self.plan = Plan()
         self.costs: dict[Value, int] = {}
+        self.reads: dict[Value, bool] = {}
         self.roots: dict[Value, list[tuple[Op, int]]] = {}
         self.multi_block = len(func.body.blocks) > 1
         self.barriers = {op for op in walk(func.body) if op.name in BARRIERS or _is_volatile(op)}
@@ -207,11 +208,16 @@ class Planner:
         return user.name == "tt.call"
 
     def _loads(self, value: Value) -> bool:
-        op = value.op
-        if not is_lazy(op):
-            return False
-        assert op is not None
-        return op.name == "tt.load" or any(self._loads(v) for v in op.operands if isinstance(v.type, Tile))
+        """True if computing the lazy tile reads memory."""
+        found = self.reads.get(value)
+        if found is None:
+            op = value.op
+            found = False
+            if is_lazy(op):
+                assert op is not None
+                found = op.name == "tt.load" or any(self._loads(v) for v in op.operands if isinstance(v.type, Tile))
+            self.reads[value] = found
+        return found
 
     def _far(self, op: Op, roots: list[tuple[Op, int]]) -> bool:
         """True if some loop of the program would repeat the operation."""
@@ -341,13 +347,14 @@ class Planner:
     def _all_roots(self, value: Value) -> list[tuple[Op, int]]:
         """Like _roots, for a block argument, with all decisions made."""
         found: dict[tuple[Op, int], None] = {}
-        for user, number in value.uses:
-            if is_lazy(user) and not any(r in self.plan.stored for r in user.results):
-                for result in user.results:
-                    for root in self._all_roots(result):
-                        found[root] = None
-            else:
-                found[(user, number)] = None
+        todo, seen = [value], {value}
+        while todo:
+            for user, number in todo.pop().uses:
+                if is_lazy(user) and not any(r in self.plan.stored for r in user.results):
+                    todo += [r for r in user.results if r not in seen]
+                    seen.update(user.results)
+                else:
+                    found[(user, number)] = None
         return list(found)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import ctype
+from .commute import commutes
 from .ctype import RAW
 from .index import Index
 from .ir import Op, Scalar, Tile, Value
@@ -35,12 +36,6 @@ _NEUTRAL = {
     "arith.maxui": "0",
     "arith.minui": "-1",
 }
-# Regions made of these only (argmax and the like) do not depend on the order either.
-_ORDER_FREE = {
-    "arith.cmpi", "arith.cmpf", "arith.select", "arith.andi", "arith.ori", "arith.xori", "arith.constant",
-    "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.maxnumf", "arith.minnumf",
-    "arith.maximumf", "arith.minimumf",
-}  # fmt: skip
 
 
 class Reduce(Root):
@@ -55,11 +50,10 @@ class Reduce(Root):
         self.shape = kind.shape
         self.block = op.regions[0].blocks[0]
         work = [o for o in self.block.ops if o.name != "tt.reduce.return"]
-        names = {o.name for o in work}
         self.neutral: str | None = None
-        if len(work) == 1 and len(op.operands) == 1 and work[0].name in _NEUTRAL:
+        if len(work) == 1 and work[0].name in _NEUTRAL and set(work[0].operands) == set(self.block.args):
             self.neutral = _NEUTRAL[work[0].name]
-        self.any_order = self.neutral is not None or len(work) == 1 or names <= _ORDER_FREE
+        self.any_order = self.neutral is not None or commutes(self.block)
         self.types = [ctype.scalar(v.type) for v in self.block.args[: len(op.operands)]]
         self.outputs: list[Buffer | None] = []
         self.names: list[str] = []

@@ -92,11 +92,44 @@ def kernel(o, a, b, STEP: tl.constexpr):
         (2**31 - 10, 2**31 - 1, 4),
         (10, 0, -3),
         (3, -3, -1),
+        (2**31 - 1, -(2**31), -(2**30)),
     ):
         o = np.zeros(2, np.int32)
         launch(kernel, (1,), o=o, a=low, b=high, STEP=step)
         items = list(range(low, high, step))
         assert list(o) == [len(items), items[-1] if items else -1], (low, high, step)
+
+
+def test_a_step_that_leads_nowhere_is_an_error():
+    text = """
+@triton.jit(noinline=True)
+def count(a, b, step):
+    s = 0
+    for i in range(a, b, step):
+        s += i
+    return s
+
+
+@triton.jit
+def kernel(o, a, b, step):
+    tl.store(o, count(a, b, step))
+"""
+    made = module(text)
+    o = np.full(1, -1, np.int32)
+    program, values = compile_kernel(made.kernel, {"o": o, "a": As("i32", 0), "b": 9, "step": As("i32", 3)})
+    assert program.run((1,), values) == 0 and o[0] == 9
+    for step in (0, -1, -(2**31)):
+        values[1:] = [0, 9, step]
+        assert program.run((1,), values) == 1
+        assert program.failures == [
+            (
+                2,
+                f"{made.__file__}:10: the step of this range is {step}; a step that is not a constant must be above 0,"
+                " for a range that goes down take a constant below 0",
+            )
+        ]
+        values[1:] = [9, 0, step]  # no iteration: as on a GPU
+        assert program.run((1,), values) == 0 and o[0] == 0
 
 
 def test_while_and_scalars():

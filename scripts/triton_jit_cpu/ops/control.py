@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from .. import ctype
 from ..ctype import NUM, RAW
 from ..ir import Block, Op, Tile, Value
+from ..location import where
 from ..registry import statement
+from .debug import c_string
 
 if TYPE_CHECKING:
     from ..func import Buffer, FuncEmitter
@@ -73,6 +75,20 @@ def _declare_results(func: FuncEmitter, op: Op) -> None:
             func.declare_scalar(result, func.fresh(result.name or "res"))
 
 
+def _check_step(func: FuncEmitter, op: Op, low: str, high: str, step: str) -> None:
+    """A loop that would never end fails instead: a step of 0 or below that is known at run time only."""
+    made = op.operands[2].op
+    if made is not None and made.name == "arith.constant" and made.attrs["value"] > 0:
+        return
+    text = (
+        f"{where(op.loc)}: the step of this range is %lld; a step that is not a constant must be above 0, for a"
+        " range that goes down take a constant below 0"
+    )
+    func.line(
+        f"if ({step} <= 0 && {low} < {high}) return tj_fail(pg, TJ_CPU_FAIL_TRAP, {c_string(text)}, (long long){step});"
+    )
+
+
 @statement("scf.for")
 def scf_for(func: FuncEmitter, op: Op) -> None:
     body = op.regions[0].blocks[0]
@@ -104,7 +120,8 @@ def scf_for(func: FuncEmitter, op: Op) -> None:
     cast = f"(uint{8 * ctype.size(index.type)}_t)" if op.attrs.get("unsignedCmp") else ""
     counter = func.fresh(var + "_wide")
     wide = "int64_t" if ctype.size(index.type) < 8 else "__int128"
-    func.line(f"for ({wide} {counter} = {cast}{low}; {counter} < {cast}{high}; {counter} += {step}) {{")
+    _check_step(func, op, cast + low, cast + high, cast + step)
+    func.line(f"for ({wide} {counter} = {cast}{low}; {counter} < {cast}{high}; {counter} += {cast}{step}) {{")
     func.line(f"  const {kind} {var} = ({kind}){counter};")
     func.code += _nested(func, body)
     func.line("}")
