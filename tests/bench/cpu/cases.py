@@ -251,11 +251,13 @@ def _cumsum(kernels: Kernels, rows: int, columns: int) -> Case:
 def _transpose(kernels: Kernels, rows: int, columns: int) -> Case:
     x = torch.randn(rows, columns)
     ours, theirs, numpy = torch.empty(columns, rows), torch.empty(columns, rows), np.empty((columns, rows), np.float32)
-    xn, block = x.numpy(), 32
+    xn, block_r, block_c = x.numpy(), 8, 128
     return Case(
         {
             "ours": kernels(
-                "moves.transpose", (_cdiv(rows, block), _cdiv(columns, block)), x, ours, rows, columns, block, block
+                "moves.transpose",
+                (_cdiv(rows, block_r), _cdiv(columns, block_c)),
+                *(x, ours, rows, columns, block_r, block_c),
             ),
             "torch": lambda: theirs.copy_(x.t()),
             "numpy": lambda: np.copyto(numpy, xn.T),
@@ -268,12 +270,10 @@ def _transpose(kernels: Kernels, rows: int, columns: int) -> Case:
 def _gather(kernels: Kernels, table_rows: int, width: int, n: int) -> Case:
     table, index = torch.randn(table_rows, width), torch.randint(table_rows, (n,))
     ours, theirs, numpy = torch.empty(n, width), torch.empty(n, width), np.empty((n, width), np.float32)
-    table_n, index_n, at_once = table.numpy(), index.numpy(), 8
+    table_n, index_n = table.numpy(), index.numpy()
     return Case(
         {
-            "ours": kernels(
-                "moves.gather_rows", (_cdiv(n, at_once),), table, index, ours, n, width, at_once, _power_of_two(width)
-            ),
+            "ours": kernels("moves.gather_rows", (n,), table, index, ours, width, _power_of_two(width)),
             "torch": lambda: torch.index_select(table, 0, index, out=theirs),
             "numpy": lambda: np.take(table_n, index_n, axis=0, out=numpy, mode="clip"),
         },

@@ -16,11 +16,11 @@ def transpose(x_ptr, out_ptr, n_rows, n_cols, BLOCK_R: tl.constexpr, BLOCK_C: tl
 
 
 @triton.jit
-def gather_rows(table_ptr, index_ptr, out_ptr, n, width, ROWS: tl.constexpr, BLOCK: tl.constexpr):
-    """out[i, :] = table[index[i], :]: an embedding."""
-    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+def gather_rows(table_ptr, index_ptr, out_ptr, width, BLOCK: tl.constexpr):
+    """out[i, :] = table[index[i], :], one program a row: an embedding."""
+    row = tl.program_id(0)
     columns = tl.arange(0, BLOCK)
-    index = tl.load(index_ptr + rows, mask=rows < n, other=0)
-    mask = (rows[:, None] < n) & (columns[None, :] < width)
-    x = tl.load(table_ptr + index[:, None] * width + columns[None, :], mask=mask)
-    tl.store(out_ptr + rows[:, None] * width + columns[None, :], x, mask=mask)
+    mask = columns < width
+    index = tl.load(index_ptr + row)
+    x = tl.load(table_ptr + index * width + columns, mask=mask)
+    tl.store(out_ptr + row * width + columns, x, mask=mask)

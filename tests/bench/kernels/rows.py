@@ -16,7 +16,8 @@ def softmax(x_ptr, out_ptr, n_cols, BLOCK: tl.constexpr):
     mask = columns < n_cols
     x = tl.load(x_ptr + row * n_cols + columns, mask=mask, other=float("-inf"))
     x = tl.exp(x - tl.max(x, axis=0))
-    tl.store(out_ptr + row * n_cols + columns, x / tl.sum(x, axis=0), mask=mask)
+    scale = 1.0 / tl.sum(x, axis=0)
+    tl.store(out_ptr + row * n_cols + columns, x * scale, mask=mask)
 
 
 @triton.jit
