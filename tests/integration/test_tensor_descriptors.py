@@ -3,12 +3,24 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import json
 
 import formats
 import numpy as np
 import pytest
-from triton_jit_ctypes import DESC_ROUND_TF32, PADDING_NAN, TritonJitError, buf, desc, ptr, spec_desc
+from triton_jit_ctypes import (
+    DESC_ROUND_TF32,
+    PADDING_NAN,
+    Target,
+    TensorDesc,
+    TritonJitError,
+    buf,
+    desc,
+    ptr,
+    spec_desc,
+)
 
 
 def triton_version() -> tuple[int, ...]:
@@ -243,6 +255,40 @@ def test_beside_one_made_in_the_kernel(kernel):
     expected = np.zeros_like(out)
     expected[:9, :16] = x[:9, :16]
     assert out.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("arch", ["80", "90"])
+def test_prepared_for_a_gpu(kernel, arch):
+    """The parameters are bound alike. Where the device has descriptors of its own, the artifact wants one in
+    place of each base, shape, strides and flags, and tells the backend what to encode."""
+    scale = kernel("descriptors.scale", backend="null")
+    target = Target(ctypes.sizeof(Target), 32, b"cuda", arch.encode())
+    args = (spec_desc("fp16", (64, 32)), spec_desc("fp16", (64, 32)), 3.0)
+    variant = scale.prepare(*args, target=ctypes.pointer(target))
+    flags = 1 + (triton_version() >= (3, 7))
+    decomposed = 1 + 2 * 2 + flags + 2 + 2
+    assert variant.info["n_params"] == 2 * decomposed + 1
+    described = json.loads(variant.info["metadata"])["tensordesc_meta"]
+    in_ptx = variant.asm("ptx").decode().split(".entry", 1)[1].split(")", 1)[0].count(".param")
+    hidden = 2  # scratch pointers
+    if arch == "80":
+        assert described == [] and in_ptx == 2 * decomposed + 1 + hidden
+    else:
+        assert [one["elem_size"] for one in described] == [2, 2]
+        assert [one["block_size"] for one in described] == [[64, 32], [64, 32]]
+        assert in_ptx == 2 * (1 + 2 + 2) + 1 + hidden
+
+
+def test_a_grid_from_a_descriptor(kernel):
+    """A grid callback sees the descriptor itself."""
+    x, out = random_array((50, 48), "i32"), aligned((50, 48), np.int32)
+
+    def grid(bound):
+        view = TensorDesc.from_address(bound.arg(0).v.ptr)
+        return tuple(-(-view.shape[i] // view.block[i]) for i in range(view.rank))
+
+    kernel("descriptors.scale")(grid, desc(x, (16, 32)), desc(out, (16, 32)), 2)
+    np.testing.assert_array_equal(out, x * np.int32(2))
 
 
 def test_in_a_tuple(kernel):

@@ -105,3 +105,17 @@ def test_the_packed_values_are_compared(program: c_side.Program) -> None:
         outcome.c["params"] = params.hex()
         with pytest.raises(AssertionError, match="instead of"):
             check_packed(outcome)
+
+
+def test_on_the_cpu(program: c_side.Program) -> None:
+    """The CPU backend's artifacts with descriptors are those of its Triton plug-in, too."""
+    import triton_jit_cpu
+
+    triton_jit_cpu.register()
+    three = [descriptor("fp32", [32, 32])] * 3
+    calls = [Call("adds_blocks", [*three, integer(32)]), Call("adds_blocks", [*three, integer(64)])]
+    calls += [Call("describes", [descriptor(dtype, [16, 16]), three[0], N]) for dtype in DTYPES]
+    for call in calls:
+        outcome = run(program, call, {"backend": "cpu", "arch": "native", "warp_size": 1})
+        assert check_both_take(program, outcome)
+        check_hashes(program, [outcome])
