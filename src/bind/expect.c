@@ -54,9 +54,9 @@ static void expect_int32(const tj_param *param, const tj_key_item *item, tj_expe
 /* Parameters that are neither plain nor constant, and all that is rare, stay OTHERWISE. */
 static void expect_item(const tj_param *param, const tj_key_item *item, tj_expect *e) {
   bool plain = param->rule == TJ_RULE_PLAIN, constexpr = param->rule == TJ_RULE_CONSTEXPR;
-  if (plain && item->tag < TJ_KEY_CONST && item->tag & TJ_KEY_POINTER) {
+  if (plain && tj_key_is_value(item) && tj_key_is_pointer(item)) {
     expect_pointer(param, item, e);
-  } else if (plain && item->tag < TJ_KEY_CONST && item->tag & TJ_KEY_DESC) {
+  } else if (plain && tj_key_is_desc(item)) {
     e->how = DESCRIPTOR; /* rare enough to have no head: the others need not look for it */
   } else if (plain && item->tag == TJ_I32) {
     expect_int32(param, item, e);

@@ -10,22 +10,8 @@
 #include "base/error.h"
 #include "bind/value.h"
 
-static bool is_runtime(const tj_key_item *item) { return item->tag < TJ_KEY_CONST; }
-static bool is_pointer(const tj_key_item *item) { return item->tag & TJ_KEY_POINTER; }
-static bool is_desc(const tj_key_item *item) { return is_runtime(item) && item->tag & TJ_KEY_DESC; }
-
-static tj_dtype item_dtype(const tj_key_item *item) {
-  return item->tag & ~(TJ_KEY_POINTER | TJ_KEY_DESC);
-}
-
-static tj_key_desc payload_desc(const tj_key_item *item) {
-  tj_key_desc desc;
-  memcpy(&desc, item->payload, sizeof desc);
-  return desc;
-}
-
 static bool is_good_desc(const tj_key_item *item) {
-  tj_key_desc desc = payload_desc(item);
+  tj_key_desc desc = tj_key_desc_of(item);
   uint32_t log2_block = 0;
   for (int i = 0; i < TJ_DESC_MAX_RANK; i++) log2_block += desc.log2_block[i];
   return item->aux >= 1 && item->aux <= TJ_DESC_MAX_RANK && log2_block <= TJ_DESC_MAX_LOG2_BLOCK &&
@@ -53,19 +39,13 @@ bool tj_key_next(tj_key_reader *reader, tj_key_item *out_item) {
     break;
   default:
     if (item.tag > TJ_KEY_TUPLE) return false;
-    if (is_desc(&item)) size = sizeof(tj_key_desc);
+    if (tj_key_is_desc(&item)) size = sizeof(tj_key_desc);
     break;
   }
-  if (left < size || (is_desc(&item) && !is_good_desc(&item))) return false;
+  if (left < size || (tj_key_is_desc(&item) && !is_good_desc(&item))) return false;
   reader->at = item.payload + size;
   *out_item = item;
   return true;
-}
-
-static tj_key_reader body(const void *key, size_t size) {
-  const uint8_t *bytes = key;
-  size_t head = size < sizeof(tj_key_head) ? size : sizeof(tj_key_head);
-  return (tj_key_reader){bytes + head, bytes + size};
 }
 
 static int64_t payload_int(const tj_key_item *item) {
@@ -87,7 +67,7 @@ static const char *class_text(uint8_t class_) {
 }
 
 static cJSON *typed_value(const char *kind, const tj_key_item *item) {
-  cJSON *value = tj_value_text(kind, tj_dtype_name(item_dtype(item)));
+  cJSON *value = tj_value_text(kind, tj_dtype_name(tj_key_dtype(item)));
   if (value && !cJSON_AddStringToObject(value, "class", class_text(item->aux))) {
     cJSON_Delete(value);
     return NULL;
@@ -108,8 +88,8 @@ static cJSON *annotated_int(const tj_param *param, uint8_t class_) {
 }
 
 static cJSON *desc_value(const tj_key_item *item) {
-  tj_key_desc desc = payload_desc(item);
-  cJSON *value = tj_value_text("tensordesc", tj_dtype_name(item_dtype(item)));
+  tj_key_desc desc = tj_key_desc_of(item);
+  cJSON *value = tj_value_text("tensordesc", tj_dtype_name(tj_key_dtype(item)));
   cJSON *block = value ? cJSON_AddArrayToObject(value, "block") : NULL;
   bool ok = block != NULL;
   for (int i = 0; i < item->aux && ok; i++) {
@@ -123,10 +103,10 @@ static cJSON *desc_value(const tj_key_item *item) {
 }
 
 static cJSON *runtime_value(const tj_param *param, const tj_key_item *item) {
-  if (is_desc(item)) return desc_value(item);
-  tj_dtype dtype = item_dtype(item);
+  if (tj_key_is_desc(item)) return desc_value(item);
+  tj_dtype dtype = tj_key_dtype(item);
   bool aligned = item->aux == TJ_CLASS_16;
-  if (is_pointer(item)) {
+  if (tj_key_is_pointer(item)) {
     if (param->rule == TJ_RULE_POINTER && item->aux == TJ_CLASS_ONE) return tj_value_int(1);
     if (param->rule == TJ_RULE_POINTER && item->aux == TJ_CLASS_NONE && param->specialize)
       return tj_value_mark("none");
@@ -180,7 +160,7 @@ static cJSON *tuple_value(const tj_key_item *tuple, tj_key_reader *reader,
 
 static cJSON *item_value(const tj_param *param, const tj_key_item *item, tj_key_reader *reader,
                          tj_key_function_id function_id) {
-  if (is_runtime(item)) return runtime_value(param, item);
+  if (tj_key_is_value(item)) return runtime_value(param, item);
   switch (item->tag) {
   case TJ_KEY_NONE: return tj_value_mark("none");
   case TJ_KEY_TRUE: return tj_value_bool(true);
@@ -202,7 +182,7 @@ static cJSON *item_value(const tj_param *param, const tj_key_item *item, tj_key_
 
 cJSON *tj_key_arguments(const tj_signature *signature, const void *key, size_t size,
                         tj_key_function_id function_id) {
-  tj_key_reader reader = body(key, size);
+  tj_key_reader reader = tj_key_body(key, size);
   cJSON *list = cJSON_CreateArray();
   bool ok = list != NULL;
   for (uint32_t i = 0; i < signature->n_params && ok; i++) {
@@ -254,22 +234,22 @@ static void describe_string(const uint8_t *bytes, uint32_t size, tj_str *out) {
 
 /* As Triton's signature has it. */
 static void describe_desc(const tj_key_item *item, tj_str *out) {
-  tj_key_desc desc = payload_desc(item);
-  tj_str_printf(out, "tensordesc<%s[", tj_dtype_name(item_dtype(item)));
+  tj_key_desc desc = tj_key_desc_of(item);
+  tj_str_printf(out, "tensordesc<%s[", tj_dtype_name(tj_key_dtype(item)));
   for (int i = 0; i < item->aux; i++)
     tj_str_printf(out, "%s%u", i > 0 ? ", " : "", 1u << desc.log2_block[i]);
   tj_str_add_text(out, "]>");
 }
 
 static void describe_item(const tj_key_item *item, tj_key_reader *reader, tj_str *out) {
-  if (is_desc(item)) {
+  if (tj_key_is_desc(item)) {
     describe_desc(item, out);
     return;
   }
-  if (is_runtime(item)) {
+  if (tj_key_is_value(item)) {
     const char *suffix = item->aux == TJ_CLASS_16 ? ":16" : item->aux == TJ_CLASS_ONE ? ":1" : "";
-    tj_str_printf(out, "%s%s%s", is_pointer(item) ? "*" : "", tj_dtype_name(item_dtype(item)),
-                  suffix);
+    tj_str_printf(out, "%s%s%s", tj_key_is_pointer(item) ? "*" : "",
+                  tj_dtype_name(tj_key_dtype(item)), suffix);
     return;
   }
   switch (item->tag) {
@@ -302,7 +282,7 @@ static void describe_item(const tj_key_item *item, tj_key_reader *reader, tj_str
 }
 
 void tj_key_describe(const tj_signature *signature, const void *key, size_t size, tj_str *out) {
-  tj_key_reader reader = body(key, size);
+  tj_key_reader reader = tj_key_body(key, size);
   for (uint32_t i = 0; i < signature->n_params; i++) {
     tj_key_item item;
     if (!tj_key_next(&reader, &item)) break;
@@ -311,72 +291,7 @@ void tj_key_describe(const tj_signature *signature, const void *key, size_t size
   }
 }
 
-/* ---- layout ---------------------------------------------------------------------------------- */
-
-static tj_slot slot_of(tj_dtype dtype) {
-  uint32_t size = tj_dtype_size(dtype);
-  /* No key of ours has a void value. */
-  return (tj_slot){.dtype = dtype, .size = (uint8_t)(size ? size : 1)};
-}
-
-/* The parameters that Triton makes of a descriptor: the pointer, the shape and the strides, the
-   flags; and for what the kernel asks of the descriptor, shape and strides once more. */
-static bool desc_slot(const tj_key_item *item, uint32_t i, tj_slot *out) {
-  uint32_t rank = item->aux, n_flags = payload_desc(item).n_flags;
-  if (i == 0)
-    *out = (tj_slot){.dtype = item_dtype(item), .pointer = 1, .size = 8, .rank = (uint8_t)rank};
-  else if (i <= 2 * rank)
-    *out = slot_of(TJ_I64);
-  else if (i <= 2 * rank + n_flags)
-    *out = slot_of(TJ_U1);
-  else if (i <= 3 * rank + n_flags)
-    *out = slot_of(TJ_I32);
-  else
-    *out = slot_of(TJ_I64);
-  return i <= 4 * rank + n_flags;
-}
-
-bool tj_key_item_slot(const tj_key_item *item, uint32_t i, tj_slot *out) {
-  if (is_desc(item)) return desc_slot(item, i, out);
-  *out = slot_of(item_dtype(item));
-  if (is_pointer(item)) *out = (tj_slot){.dtype = item_dtype(item), .pointer = 1, .size = 8};
-  return i == 0;
-}
-
-/* Gives the value its place behind *end. */
-static void place(tj_slot *slot, uint32_t *end) {
-  slot->offset = (*end + slot->size - 1) & ~(slot->size - 1u);
-  *end = slot->offset + slot->size;
-}
-
-uint32_t tj_key_place(const tj_key_item *item, uint32_t *end) {
-  uint32_t offset = 0;
-  tj_slot slot;
-  for (uint32_t i = 0; tj_key_item_slot(item, i, &slot); i++) {
-    place(&slot, end);
-    offset = slot.offset;
-  }
-  return offset;
-}
-
-uint32_t tj_key_slots(const void *key, size_t size, tj_slot *slots, uint32_t max,
-                      uint32_t *out_params_size) {
-  tj_key_reader reader = body(key, size);
-  tj_key_item item;
-  uint32_t n = 0, end = 0;
-  /* A tuple's elements simply follow it. */
-  while (tj_key_next(&reader, &item)) {
-    if (!is_runtime(&item)) continue;
-    tj_slot slot;
-    for (uint32_t i = 0; tj_key_item_slot(&item, i, &slot); i++) {
-      place(&slot, &end);
-      if (n < max) slots[n] = slot;
-      n++;
-    }
-  }
-  *out_params_size = end;
-  return n;
-}
+/* ---- compare ----------------------------------------------------------------------------- */
 
 /* One parameter's bytes, its tuple elements included. */
 static bool skip(tj_key_reader *reader) {
@@ -390,7 +305,7 @@ static bool skip(tj_key_reader *reader) {
 
 int64_t tj_key_difference(const tj_signature *signature, const void *a, size_t a_size,
                           const void *b, size_t b_size) {
-  tj_key_reader left = body(a, a_size), right = body(b, b_size);
+  tj_key_reader left = tj_key_body(a, a_size), right = tj_key_body(b, b_size);
   for (uint32_t i = 0; i < signature->n_params; i++) {
     const uint8_t *left_at = left.at, *right_at = right.at;
     if (!skip(&left) || !skip(&right)) return i;
@@ -398,9 +313,4 @@ int64_t tj_key_difference(const tj_signature *signature, const void *a, size_t a
     if (n != (size_t)(right.at - right_at) || memcmp(left_at, right_at, n) != 0) return i;
   }
   return -1;
-}
-
-const char *tj_slot_type(const tj_slot *slot, char buffer[16]) {
-  (void)snprintf(buffer, 16, "%s%s", slot->pointer ? "*" : "", tj_dtype_name(slot->dtype));
-  return buffer;
 }

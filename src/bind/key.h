@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The variant key: canonical bytes, free of pointers, that hold everything about a call
- * that changes the code. bind.c alone writes them, key.c alone reads them back.
+ * that changes the code. This folder writes them, key.c alone takes them apart.
  *
  *   tj_key_head, then for each parameter in order one item of two bytes {tag, aux}, some
  *   with a payload behind it:
@@ -92,6 +92,30 @@ typedef struct tj_key_item {
   uint32_t size; /* bytes of a string, count of a tuple */
   const uint8_t *payload;
 } tj_key_item;
+
+/* What a run-time item is. */
+static inline bool tj_key_is_value(const tj_key_item *item) { return item->tag < TJ_KEY_CONST; }
+static inline bool tj_key_is_pointer(const tj_key_item *item) { return item->tag & TJ_KEY_POINTER; }
+static inline bool tj_key_is_desc(const tj_key_item *item) {
+  return tj_key_is_value(item) && item->tag & TJ_KEY_DESC;
+}
+
+static inline tj_dtype tj_key_dtype(const tj_key_item *item) {
+  return item->tag & ~(TJ_KEY_POINTER | TJ_KEY_DESC);
+}
+
+static inline tj_key_desc tj_key_desc_of(const tj_key_item *item) {
+  tj_key_desc desc;
+  memcpy(&desc, item->payload, sizeof desc);
+  return desc;
+}
+
+/* The items, behind the head. */
+static inline tj_key_reader tj_key_body(const void *key, size_t size) {
+  const uint8_t *bytes = key;
+  size_t head = size < sizeof(tj_key_head) ? size : sizeof(tj_key_head);
+  return (tj_key_reader){bytes + head, bytes + size};
+}
 
 /* False at the end, and where the bytes are none of ours. */
 bool tj_key_next(tj_key_reader *reader, tj_key_item *out_item);

@@ -288,8 +288,8 @@ static void test_refused(void **state) {
   valid.strides[0] = 0;
   valid.strides[1] = INT64_MIN;
   assert_status(call(fn, ARGS(tj_desc(&valid))), TJ_OK);
-  for (tj_dtype dtype = TJ_FP16; dtype < TJ_FP8E4B15; dtype++) {
-    valid.dtype = dtype;
+  for (int dtype = TJ_FP16; dtype < TJ_FP8E4B15; dtype++) {
+    valid.dtype = (tj_dtype)dtype;
     valid.padding = TJ_PADDING_NAN;
     valid.strides[1] = 16;
     assert_status(call(fn, ARGS(tj_desc(&valid))), TJ_OK);
