@@ -23,16 +23,17 @@ class Masks:
 
     def __init__(self, nest: Nest) -> None:
         self.nest = nest
-        # C conditions for the fast version, known in front of the innermost loop. True: where
-        # it fails all masks are false; False: nothing is known then.
-        self.conditions: dict[str, bool] = {}
+        # C conditions that are known in front of the innermost loop:
+        self.linear: dict[str, None] = {}  # no index computation wraps around
+        self.rows: dict[str, None] = {}  # a mask that is one for the loop; the fast version needs it
+        self.starts: dict[str, None] = {}  # a mask that begins somewhere holds from the start
         self.limits: dict[str, None] = {}  # C expressions: the fast version ends there
         self.true: set[Key] = set()  # conditions that hold in the fast version
         self.seen: dict[Key, tuple[frozenset[Key], bool]] = {}  # mask -> its conditions; are these all?
 
     def require(self, condition: str) -> None:
-        """The fast version is not taken where the condition fails."""
-        self.conditions[condition] = False
+        """No version but the general one is taken where the condition fails."""
+        self.linear[condition] = None
 
     def note(self, value: Value, indices: Indices) -> None:
         """Takes a mask apart for the fast version."""
@@ -47,9 +48,9 @@ class Masks:
             self.note(value, indices)
         self.nest.mode = mode
 
-    def needed(self) -> bool:
-        """True if the fast version does not cover the whole range for certain."""
-        return bool(self.conditions or self.limits)
+    def cut(self) -> bool:
+        """True if the fast version may not cover the whole range."""
+        return bool(self.rows or self.starts or self.limits)
 
     def all_one(self) -> bool:
         """True if all masks are the same conditions, and nothing but them."""
@@ -78,7 +79,7 @@ class Masks:
         if key in self.true:
             return {key}, True
         if level_of(indices) < nest.n or not isinstance(value.type, Tile):
-            self.conditions[nest.eval_general(value, indices).text] = True
+            self.rows[nest.eval_general(value, indices).text] = None
             self.true.add(key)
             return {key}, True
         if op is not None and op.name == "arith.cmpi" and self._prefix(op, indices):
@@ -105,12 +106,12 @@ class Masks:
                 return False
         zero = linear.at_zero(indices)
         low, high = nest.eval(a, zero).text, nest.eval(b, zero).text
-        if ca < cb:  # holds from some index on: from 0, or the fast version is not taken
+        if ca < cb:  # holds from some index on
             test = f"{low} {'<=' if extra else '<'} {high}"
             if is_number(low) and is_number(high):
                 test = "true" if number(low) < number(high) + extra else "false"
             if test != "true":
-                self.require(test)
+                self.starts[test] = None
             return True
         if ctype.elem(a.type).bits == 64:
             for text in (low, high):

@@ -24,7 +24,7 @@ from .masks import Masks
 from .optable import refusal
 from .registry import ELEMENTWISE, INDEXING
 from .roots import Root
-from .versions import EMPTY, FAST, GENERAL, innermost
+from .versions import EMPTY, FAST, GENERAL, MASKED, innermost, make_bodies
 
 if TYPE_CHECKING:
     from .buffers import Buffer
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 # What the lowering of an operation needs from here.
 __all__ = [
-    "EMPTY", "FAST", "GENERAL", "ZERO", "Expr", "Index", "Indices", "Nest", "Root", "add", "move_index", "scale",
+    "EMPTY", "FAST", "GENERAL", "MASKED", "ZERO", "Expr", "Index", "Indices", "Nest", "Root", "add", "move_index",
+    "scale",
 ]  # fmt: skip
 
 
@@ -285,7 +286,7 @@ class Nest:
         """The C lvalue that a pointer element points to, and its level."""
         kind = ctype.elem(pointer.type)
         assert isinstance(kind, Ptr)
-        if self.mode == FAST and self.n and isinstance(pointer.type, Tile) and not volatile:
+        if self.mode != GENERAL and self.n and isinstance(pointer.type, Tile) and not volatile:
             c = self.linear.coefficient(pointer, indices)
             if c is not None and c != 0:
                 base = self.eval(pointer, self.linear.at_zero(indices))
@@ -312,14 +313,10 @@ class Nest:
             return
         masks = self._dry_run()
         self.masks.note_all(masks)
-        fast = self._version(FAST)
-        several = self.masks.needed() or self.lanes > 1 and bool(self.masks.limits)
-        skips = self.masks.all_one() and all(root.masked for root in self.roots if root.barrier)
-        general = self._version(GENERAL) if several else []
-        empty = self._version(EMPTY) if several and skips else None
+        bodies = make_bodies(self)
         for root in self.roots:
             root.end(self)
-        func.write_nest(self, self._loops(innermost(self, fast, general, empty)))
+        func.write_nest(self, self._loops(innermost(self, bodies)))
 
     def _dry_run(self) -> list[tuple[Value, Indices]]:
         """Finds the masks of the fast version, and with them what it may assume.
@@ -330,14 +327,14 @@ class Nest:
         names = self.func.names_mark()
         lines, after = [list(x) for x in self.lines], [list(x) for x in self.after]
         memo = dict(self.memo)
-        self._version(FAST)
+        self.version(FAST)
         seen = list(self.masks.seen)
         self.lines, self.after, self.memo = lines, after, memo
         self.linear, self.masks = Linear(self), Masks(self)
         self.func.names_release(names)
         return seen
 
-    def _version(self, mode: str) -> list[str]:
+    def version(self, mode: str) -> list[str]:
         """The body of the innermost loop in one version."""
         self.mode = mode
         self.inner_memo = {}

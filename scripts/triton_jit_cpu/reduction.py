@@ -33,6 +33,8 @@ _NEUTRAL = {
     "arith.ori": "0",
     "arith.xori": "0",
     "arith.andi": "-1",
+    "arith.maxsi": "INT{bits}_MIN",
+    "arith.minsi": "INT{bits}_MAX",
     "arith.maxui": "0",
     "arith.minui": "-1",
 }
@@ -108,10 +110,10 @@ class Reduce(Root):
     def _neutral(self, kind: Scalar) -> str:
         assert self.neutral is not None
         if kind.name == "i1":
-            return "true" if self.neutral in ("-1", "1") else "false"
+            return "true" if self.neutral in ("-1", "1", "INT{bits}_MAX") else "false"
         if kind.name == "f64":
             return self.neutral.replace("f", "") if self.neutral[0] in "-01" else f"(double){self.neutral}"
-        return self.neutral
+        return self.neutral.format(bits=kind.bits)
 
     def body(self, nest: Nest) -> None:
         elements = [nest.eval(v, nest.index).text for v in self.op.operands]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .. import ctype
 from ..ctype import NUM, RAW
 from ..ir import Op, Scalar, Tile
-from ..nest import GENERAL, Expr, Indices, Nest
+from ..nest import GENERAL, MASKED, Expr, Indices, Nest
 from ..registry import elementwise, indexing, statement
 from ..roots import Keep
 
@@ -26,7 +26,7 @@ def load(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
     volatile = bool(op.attrs.get("isVolatile"))
     if volatile:
         nest.func.module.ordered = True
-    outer = nest.mode == GENERAL
+    outer = nest.mode in (GENERAL, MASKED)
     mask = nest.mask(mask_value, indices)
     index = indices if isinstance(result.type, Tile) else ()
     narrow = ctype.is_narrow(result.type)
