@@ -21,7 +21,7 @@ from .ir import Func, Op, Tile, Value
 from .location import where
 from .nest import Nest
 from .plan import Plan, Planner, is_lazy
-from .reduction import LANES, Reduce
+from .reduction import Reduce
 from .registry import ELEMENTWISE
 from .roots import Keep, Root, Store
 
@@ -222,19 +222,12 @@ class Groups(Storage):
         """Writes one loop nest."""
         shape = roots[0].shape
         nest = Nest(self.emitter, shape, roots, self._innermost(roots, shape))
-        nest.lanes = self._lanes(nest, roots)
+        nest.lanes = max(root.lanes(nest) for root in roots)
         nest.generate()
 
     def write_nest(self, nest: Nest, lines: list[str]) -> None:
         """Takes the lines of a finished nest."""
         self.block(nest.buffers, lines)
-
-    def _lanes(self, nest: Nest, roots: list[Root]) -> int:
-        inner = [r for r in roots if isinstance(r, Reduce) and r.is_inner(nest)]
-        if not inner or any(not r.any_order for r in inner):
-            return 1
-        lanes = min(LANES, nest.extent)
-        return lanes if lanes & (lanes - 1) == 0 and nest.extent % lanes == 0 else 1
 
     def _innermost(self, roots: list[Root], shape: tuple[int, ...]) -> int | None:
         """The dimension along which most accesses are contiguous."""

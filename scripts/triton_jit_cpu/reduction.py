@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tt.reduce`` as a consumer of a loop nest."""
+"""``tt.reduce`` as a consumer of a loop nest.
+
+The order in which numbers are combined, which is that of every run and any number of threads:
+
+* along an outer loop, one after the other;
+* along the innermost loop, where the order does not matter: element i goes to lane i % 32, the
+  lanes are then combined by halves;
+* along the innermost loop, where it does: the elements of a block of 128 are combined with
+  their neighbours until one is left, the blocks one after the other.
+"""
 
 from __future__ import annotations
 
+from math import gcd
 from typing import TYPE_CHECKING
 
 from . import ctype
@@ -17,7 +27,8 @@ if TYPE_CHECKING:
     from .func import FuncEmitter
     from .nest import Nest
 
-LANES = 32  # partial results of a reduction along the innermost loop
+LANES = 32  # partial results along the innermost loop, where any order will do
+BLOCK = 128  # elements that are combined in pairs, where it will not
 
 # Combine regions of one operation that may be applied in any order, and their neutral element
 # for a C type: combining it with x gives x, whatever x is.
@@ -59,6 +70,8 @@ class Reduce(Root):
         self.types = [ctype.scalar(v.type) for v in self.block.args[: len(op.operands)]]
         self.outputs: list[Buffer | None] = []
         self.names: list[str] = []
+        self.totals: list[str] = []  # where the order matters: what the blocks up to now give
+        self.laned = False
 
     def values(self) -> list[Value]:
         return list(self.op.operands)
@@ -66,6 +79,9 @@ class Reduce(Root):
     def is_inner(self, nest: Nest) -> bool:
         """True if the reduced axis is the innermost loop."""
         return nest.n > 0 and nest.dims[-1] == self.axis
+
+    def lanes(self, nest: Nest) -> int:
+        return gcd(LANES if self.any_order else BLOCK, nest.extent) if self.is_inner(nest) else 1
 
     def begin(self, nest: Nest) -> None:
         func = self.func
@@ -83,6 +99,9 @@ class Reduce(Root):
             return
         self.laned = nest.lanes > 1
         self.names = [func.fresh(r.name or "acc") for r in self.op.results]
+        self.totals = [func.fresh("total") for _ in self.names] if self.laned and not self.any_order else []
+        for name, kind in zip(self.totals, self.types):
+            nest.emit(nest.n - 1, f"{ctype.declare(ctype.local(kind), name, False)} = 0;")
         for name, kind in zip(self.names, self.types):
             local = ctype.local(kind)
             size = f"[{nest.lanes}]" if self.laned else ""
@@ -95,6 +114,8 @@ class Reduce(Root):
                     )
                 else:
                     nest.emit(nest.n - 1, f"{name} = {start};")
+            elif self.totals:
+                pass  # written before it is read
             elif self.laned:
                 nest.emit(nest.n - 1, f"for (int64_t lane = 0; lane < {nest.lanes}; lane++) {name}[lane] = ({local})0;")
             else:
@@ -120,6 +141,10 @@ class Reduce(Root):
         if self.shape[self.axis] == 1:
             self._write(nest, nest.n, elements)
             return
+        if self.totals:
+            for name, element in zip(self.names, elements):
+                nest.emit(nest.n, f"{name}[lane] = {element};")
+            return
         if self.is_inner(nest):
             lane = "[lane]" if self.laned else ""
             slots = [name + lane for name in self.names]
@@ -139,6 +164,31 @@ class Reduce(Root):
             if not (self.is_inner(nest) and self.neutral is not None):
                 value = f"{first} ? {element} : {value}"
             nest.emit(nest.n, f"{slot} = {self._pack(value, kind, self.is_inner(nest))};")
+
+    def behind_block(self, nest: Nest, start: str) -> list[str]:
+        """Combines the elements of a block with their neighbours, in order, and adds the result."""
+        if not self.totals:
+            return []
+        width = self.func.fresh("width")
+        pairs: list[str] = []
+        left = [self._load(f"{n}[2 * lane]", k, pairs, False) for n, k in zip(self.names, self.types)]
+        right = [self._load(f"{n}[2 * lane + 1]", k, pairs, False) for n, k in zip(self.names, self.types)]
+        new = self.func.inline(self.block, left + right, pairs)
+        lines = [
+            f"for (int64_t {width} = {nest.lanes // 2}; {width} > 0; {width} /= 2) {{",
+            "  TJ_VECTOR",
+            f"  for (int64_t lane = 0; lane < {width}; lane++) {{",
+            *("    " + line for line in pairs),
+            *(f"    {n}[lane] = {v};" for n, v in zip(self.names, new)),
+            "  }",
+            "}",
+        ]
+        add: list[str] = []
+        new = self.func.inline(self.block, [*self.totals, *(f"{n}[0]" for n in self.names)], add)
+        values = [self.func.fresh("total") for _ in new]
+        for value, old, kind, name in zip(values, new, self.types, self.names):
+            add.append(f"{ctype.declare(ctype.local(kind), value)} = {start} == 0 ? {name}[0] : {old};")
+        return [*lines, *add, *(f"{total} = {value};" for total, value in zip(self.totals, values))]
 
     def _load(self, slot: str, kind: Scalar, lines: list[str], raw: bool) -> str:
         """A partial result as a NUM local; buffers hold RAW."""
@@ -180,7 +230,9 @@ class Reduce(Root):
         if self.shape[self.axis] == 1 or not self.is_inner(nest):
             return
         lines = nest.after[nest.n - 1]
-        if self.laned:
+        if self.totals:
+            self._write(nest, nest.n - 1, self.totals, True)
+        elif self.laned:
             width = self.func.fresh("width")
             inner: list[str] = []
             low = [self._load(f"{n}[lane]", k, inner, False) for n, k in zip(self.names, self.types)]

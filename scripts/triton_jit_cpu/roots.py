@@ -20,7 +20,6 @@ class Root:
     shape: tuple[int, ...] = ()
     barrier = False  # writes user memory
     masked = True  # does nothing where the masks are false
-    laned = False  # keeps partial results by lane
     serial = False  # its elements must be done one by one, in order
 
     def values(self) -> list[Value]:
@@ -33,6 +32,14 @@ class Root:
     def body(self, nest: Nest) -> None:
         """Emits the work for one element."""
         raise NotImplementedError
+
+    def lanes(self, nest: Nest) -> int:
+        """Into blocks of how many elements it wants the innermost loop to be cut; a power of two."""
+        return 1
+
+    def behind_block(self, nest: Nest, start: str) -> list[str]:
+        """Lines behind each block that begins at an index."""
+        return []
 
     def end(self, nest: Nest) -> None:
         """Emits what stands behind the loops."""

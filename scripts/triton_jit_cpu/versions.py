@@ -51,38 +51,61 @@ def make_bodies(nest: Nest) -> Bodies:
 
 def innermost(nest: Nest, bodies: Bodies) -> list[str]:
     """The innermost loop."""
+    limit, stop, lines = _limits(nest, bodies)
+    block = nest.func.fresh("block")
+    behind = [line for root in nest.roots for line in root.behind_block(nest, block)]
+    if behind:
+        return ["{", *indent(lines), *indent(_blocks(nest, bodies, limit, stop, block, behind)), "}"]
+    extent, whole = str(nest.extent), _down(nest, limit)
+    lines += _loop(nest, "0", whole, bodies.fast)
+    if bodies.masked:
+        lines += _loop(nest, whole, stop, bodies.masked)
+    if bodies.empty:
+        lines += _loop(nest, _up(nest, stop), extent, bodies.empty)
+    if bodies.general:
+        test = " && ".join(nest.masks.linear)
+        return [f"if ({test}) {{", *indent(lines), "} else {", *indent(_loop(nest, "0", extent, bodies.general)), "}"]
+    return ["{", *indent(lines), "}"] if nest.masks.cut() else lines
+
+
+def _limits(nest: Nest, bodies: Bodies) -> tuple[str, str, list[str]]:
+    """Where the fast version ends, where the empty one begins, and the lines that compute it."""
     masks, extent = nest.masks, str(nest.extent)
     if not masks.cut():
-        lines = _loop(nest, "0", extent, bodies.fast)
-    else:
-        limit = nest.func.fresh("lim")
-        lines = [
-            f"{'' if masks.limits else 'const '}int64_t {limit} = {_all(masks.starts, masks.rows, extent)};",
-            *(f"{limit} = tj_min({limit}, {text});" for text in masks.limits),
-        ]
-        stop = extent
-        if bodies.empty is not None:
-            stop = limit
-            if masks.starts:
-                stop = nest.func.fresh("end")
-                lines.append(f"const int64_t {stop} = {' && '.join(masks.starts)} ? {limit} : {extent};")
-        whole = _down(nest, limit)
-        lines += _loop(nest, "0", whole, bodies.fast)
+        return extent, extent, []
+    limit = nest.func.fresh("lim")
+    test = " && ".join([*masks.starts, *masks.rows])
+    first = f"{test} ? {extent} : 0" if test else extent
+    lines = [f"int64_t {limit} = {first};", *(f"{limit} = tj_min({limit}, {text});" for text in masks.limits)]
+    if bodies.empty is None:
+        return limit, extent, lines
+    if not masks.starts:
+        return limit, limit, lines
+    stop = nest.func.fresh("end")
+    lines.append(f"const int64_t {stop} = {' && '.join(masks.starts)} ? {limit} : {extent};")
+    return limit, stop, lines
+
+
+def _blocks(nest: Nest, bodies: Bodies, limit: str, stop: str, block: str, behind: list[str]) -> list[str]:
+    """One loop over all blocks, for roots that have work behind each: the version is chosen for every block."""
+    choices = [] if bodies.general is None else [(f"!({' && '.join(nest.masks.linear)})", bodies.general)]
+    if nest.masks.cut():
+        choices.append((f"{block} + {nest.lanes} <= {limit}", bodies.fast))
         if bodies.masked:
-            lines += _loop(nest, whole, stop, bodies.masked)
-        if bodies.empty:
-            lines += _loop(nest, _up(nest, stop), extent, bodies.empty)
-        if not bodies.general:
-            return ["{", *indent(lines), "}"]
-    if bodies.general:
-        test = " && ".join(masks.linear)
-        lines = [f"if ({test}) {{", *indent(lines), "} else {", *indent(_loop(nest, "0", extent, bodies.general)), "}"]
-    return lines
-
-
-def _all(starts: dict[str, None], rows: dict[str, None], extent: str) -> str:
-    test = " && ".join([*starts, *rows])
-    return f"{test} ? {extent} : 0" if test else extent
+            choices.append((f"{block} < {stop}", bodies.masked))
+        last = bodies.empty if bodies.empty is not None else choices.pop()[1]
+    else:
+        last = bodies.fast
+    lines = [f"for (int64_t {block} = 0; {block} < {nest.extent}; {block} += {nest.lanes}) {{"]
+    for number, (test, body) in enumerate(choices):
+        lines.append(f"  {'} else if' if number else 'if'} ({test}) {{")
+        lines += indent(indent(_lanes(nest, block, body)))
+    lines += (
+        ["  } else {", *indent(indent(_lanes(nest, block, last))), "  }"]
+        if choices
+        else indent(_lanes(nest, block, last))
+    )
+    return [*lines, *indent(behind), "}"]
 
 
 def _down(nest: Nest, limit: str) -> str:
@@ -97,20 +120,30 @@ def _up(nest: Nest, limit: str) -> str:
 
 def _loop(nest: Nest, start: str, stop: str, body: list[str]) -> list[str]:
     """The loop over a part of the range."""
-    var = nest.vars[nest.n - 1]
-    hint = [] if any(root.serial for root in nest.roots) else ["TJ_VECTOR"]
     if nest.lanes == 1:
-        return [*hint, f"for (int64_t {var} = {start}; {var} < {stop}; {var}++) {{", *indent(body), "}"]
+        var = nest.vars[nest.n - 1]
+        return [*_hint(nest), f"for (int64_t {var} = {start}; {var} < {stop}; {var}++) {{", *indent(body), "}"]
     block = nest.func.fresh("block")
     return [
         f"for (int64_t {block} = {start}; {block} < {stop}; {block} += {nest.lanes}) {{",
-        *indent(hint),
-        f"  for (int64_t lane = 0; lane < {nest.lanes}; lane++) {{",
-        f"    const int64_t {var} = {block} + lane;",
-        *indent(indent(body)),
-        "  }",
+        *indent(_lanes(nest, block, body)),
         "}",
     ]
+
+
+def _lanes(nest: Nest, block: str, body: list[str]) -> list[str]:
+    """The loop over the lanes of a block."""
+    return [
+        *_hint(nest),
+        f"for (int64_t lane = 0; lane < {nest.lanes}; lane++) {{",
+        f"  const int64_t {nest.vars[nest.n - 1]} = {block} + lane;",
+        *indent(body),
+        "}",
+    ]
+
+
+def _hint(nest: Nest) -> list[str]:
+    return [] if any(root.serial for root in nest.roots) else ["TJ_VECTOR"]
 
 
 def indent(lines: list[str]) -> list[str]:

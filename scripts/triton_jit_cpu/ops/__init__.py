@@ -1,4 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lowering of each operation, by subject. Importing the package fills the tables."""
 
-from . import arith, atomics, control, debug, dot, dot_scaled, extern, functions, math, memory, reduce, sanitize, shape  # noqa: F401
+from . import (  # noqa: F401
+    arith,
+    atomics,
+    control,
+    debug,
+    dot,
+    dot_scaled,
+    extern,
+    functions,
+    math,
+    memory,
+    reduce,
+    sanitize,
+    scan,
+    shape,
+)

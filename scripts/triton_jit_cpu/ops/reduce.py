@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scans, histograms and regions mapped over elements. (``tt.reduce`` is in roots.py.)"""
+"""Histograms and regions mapped over elements. (``tt.reduce`` is in reduction.py, ``tt.scan`` in scan.py.)"""
 
 from __future__ import annotations
 
@@ -7,103 +7,12 @@ from typing import TYPE_CHECKING
 
 from .. import ctype
 from ..ctype import RAW
-from ..ir import Op, Scalar, Tile, Value
-from ..nest import Expr, Index, Indices, Nest, Root, add, scale
+from ..ir import Op, Tile, Value
+from ..nest import Expr, Index, Indices, Nest, Root
 from ..registry import indexing, statement
 
 if TYPE_CHECKING:
     from ..func import Buffer, FuncEmitter
-
-
-class Scan(Root):
-    """``tt.scan``: running results along an axis, in index order or from the end."""
-
-    serial = True
-
-    def __init__(self, func: FuncEmitter, op: Op) -> None:
-        self.func = func
-        self.op = op
-        self.axis: int = op.attrs["axis"]
-        self.reverse = bool(op.attrs.get("reverse"))
-        kind = op.operands[0].type
-        assert isinstance(kind, Tile)
-        self.shape = kind.shape
-        self.block = op.regions[0].blocks[0]
-        self.types = [ctype.scalar(v.type) for v in op.operands]
-        self.outputs: list[Buffer] = [func.new_buffer(r, RAW) for r in op.results]
-        self.names: list[str] = []
-
-    def values(self) -> list[Value]:
-        return list(self.op.operands)
-
-    def begin(self, nest: Nest) -> None:
-        self.inner = nest.n > 0 and nest.dims[-1] == self.axis
-        self.names = []
-        if self.inner:
-            for result, kind in zip(self.op.results, self.types):
-                name = self.func.fresh(result.name or "run")
-                nest.emit(nest.n - 1, f"{ctype.declare(ctype.local(kind), name, False)} = ({ctype.local(kind)})0;")
-                self.names.append(name)
-
-    def _place(self, nest: Nest) -> Indices:
-        """The index of the element that is scanned now."""
-        if not self.reverse:
-            return nest.index
-        along = add(Index(self.shape[self.axis] - 1), scale(nest.index[self.axis], -1))
-        return (*nest.index[: self.axis], along, *nest.index[self.axis + 1 :])
-
-    def body(self, nest: Nest) -> None:
-        place = self._place(nest)
-        elements = [nest.eval(v, place).text for v in self.op.operands]
-        at = nest.flat(place, self.shape)
-        lines: list[str] = []
-        if self.shape[self.axis] == 1:
-            new = elements
-        else:
-            loop = nest.dims.index(self.axis)
-            first = f"{nest.vars[loop]} == 0"
-            if self.inner:
-                old = self.names
-            else:
-                stride = 1
-                for extent in self.shape[self.axis + 1 :]:
-                    stride *= extent
-                step = stride if self.reverse else -stride
-                old = []
-                for buffer, kind in zip(self.outputs, self.types):
-                    before = f"{nest.use(buffer)}[{nest.index_text(at)} + ({first} ? 0 : {step})]"
-                    old.append(nest.define(ctype.local(kind), "run", _load(before, kind), nest.n).text)
-            new = self.func.inline(self.block, [*old, *elements], lines)
-            for line in lines:
-                nest.emit(nest.n, line)
-            new = [f"{first} ? {element} : {value}" for element, value in zip(elements, new)]
-        if self.inner:
-            values = [nest.define(ctype.local(k), "next", text, nest.n).text for k, text in zip(self.types, new)]
-            for name, value in zip(self.names, values):
-                nest.emit(nest.n, f"{name} = {value};")
-            new = values
-        for buffer, kind, text in zip(self.outputs, self.types, new):
-            nest.emit(nest.n, f"{nest.use(buffer)}[{nest.index_text(at)}] = {_pack(text, kind)};")
-
-
-def _load(slot: str, kind: Scalar) -> str:
-    """An element in storage as an arithmetic value."""
-    if ctype.is_narrow(kind):
-        return f"tj_{ctype.NARROW[kind.name][0]}_to_f32({slot})"
-    return f"{slot} != 0" if kind == Scalar("i1") else slot
-
-
-def _pack(text: str, kind: Scalar) -> str:
-    """An arithmetic value as an element in storage."""
-    return f"tj_f32_to_{ctype.NARROW[kind.name][0]}({text})" if ctype.is_narrow(kind) else text
-
-
-@statement("tt.scan")
-def scan(func: FuncEmitter, op: Op) -> None:
-    root = Scan(func, op)
-    func.nest([root])
-    for result, buffer in zip(op.results, root.outputs):
-        func.buffers_of[result] = buffer
 
 
 class Histogram(Root):
