@@ -16,6 +16,7 @@ from .errors import UnsupportedOp
 from .groups import Groups, Shifted
 from .ir import Block, Func, Op, Ptr, Scalar, Tile, Type, Value
 from .nest import ZERO, Nest
+from .operands import keep_operand, only_operand
 from .optable import refusal
 from .plan import is_lazy
 from .reduction import Reduce
@@ -200,8 +201,12 @@ class FuncEmitter(Groups):
         self.bind(result, text, form)
 
     def _store_tile(self, op: Op, value: Value) -> None:
-        buffer = self.target(value, self.plan.stored[value])
-        self.add_root(Keep(value, buffer), op)
+        kind = None if value in self.plan.in_place else only_operand(value)
+        if kind is not None:
+            self.flush()  # how the operand lies in memory may depend on what the group computes
+            self.add_root(keep_operand(self, value, kind), op)
+        else:
+            self.add_root(Keep(value, self.target(value, self.plan.stored[value])), op)
 
     def uniform(self, value: Value) -> str:
         """The one number that all elements of a tile are."""

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import ctype
+from ..buffers import Buffer
 from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
-from ..func import Buffer
 from ..ir import Op, Ptr, Scalar, Tile, Value, parent_op
 from ..nest import ZERO, Index, Nest
+from ..operands import Kind, Operand, keep_operand, kind_of, transposes
 from ..plan import PRODUCTS
 from ..registry import statement
 from ..roots import Keep
@@ -24,53 +25,6 @@ from ..ttir import Dense
 
 if TYPE_CHECKING:
     from ..func import FuncEmitter
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a micro-kernel multiplies and sums; named as in c/dot.h."""
-
-    name: str
-    bytes: int  # of an operand's element, at most
-    sum: str  # element type of the sum
-    packs: bool = False  # may take several elements as one word
-
-
-_F32, _F64, _I32 = Kind("f32", 4, "f32"), Kind("f64", 8, "f64"), Kind("i32", 4, "i32")
-_BF16, _I8 = Kind("bf16", 4, "f32", True), Kind("i8", 2, "i32", True)
-
-# Numbers of these types are bf16 numbers.
-_IN_BF16 = {"bf16", "f8E5M2", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ"}
-
-
-class Operand(Buffer):
-    """Storage of an operand: [.., rows, columns], each row a little longer than its elements.
-
-    That keeps rows out of each other's cache sets, and a vector may be read at any column.
-    """
-
-    def __init__(self, func: FuncEmitter, hint: str, shape: tuple[int, ...], kind: Kind) -> None:
-        *rest, columns = shape
-        row = columns + 16 if columns >= 16 else 16
-        super().__init__(
-            func.fresh(hint), (*rest, row), Tile((*rest, row), Scalar(kind.sum)), NUM, func.module.next_buffer(),
-            func.clock, func.clock,
-        )  # fmt: skip
-        self.kind = kind
-        func.buffers.append(self)
-
-    @property
-    def ctype(self) -> str:
-        """The C type of an element: what the machine's micro-kernel wants."""
-        return f"tj_operand_{self.kind.name}"
-
-    @property
-    def bytes(self) -> int:
-        """Size in bytes, on any machine."""
-        count = self.kind.bytes
-        for n in self.shape:
-            count *= n
-        return count
 
 
 @dataclass(frozen=True)
@@ -102,72 +56,21 @@ class Stored:
         return self.buffer.shape[-1] * self.buffer.shape[-2]
 
 
-class KeepOperand(Keep):
-    """Stores a tile as an operand."""
-
-    def __init__(self, value: Value, buffer: Operand, turned: bool = False) -> None:
-        super().__init__(value, buffer)
-        self.kind = buffer.kind
-        self.turned = turned
-
-    def contiguous(self) -> int:
-        return len(self.shape) - (2 if self.turned else 1)
-
-    def element(self, nest: Nest) -> str:
-        """C for the element in the operand's form."""
-        if self.kind is not _BF16:
-            return nest.eval(self.value, nest.index, NUM).text
-        if ctype.elem(self.value.type) == Scalar("bf16"):
-            return f"tj_operand_bf16_bits({nest.eval(self.value, nest.index, RAW).text})"
-        return f"tj_operand_bf16_value({nest.eval(self.value, nest.index, NUM).text})"
-
-    def body(self, nest: Nest) -> None:
-        text = self.element(nest)
-        index = nest.index
-        if self.turned:
-            index = (*index[:-2], index[-1], index[-2])
-        at = nest.flat(index, self.buffer.shape)
-        nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {text};")
-
-
-def kind_for(op: Op, elements: list[str], depth: int) -> Kind:
-    """The micro-kernel for operands of these element types."""
-    if all(e == "f64" for e in elements):
-        return _F64
-    if all(e == "i8" for e in elements):
-        return _I8 if depth >= 4 else _I32
-    if all(e in _IN_BF16 for e in elements):
-        return _BF16 if depth >= 2 else _F32
-    if all(e in _IN_BF16 or e in ("f16", "f32") for e in elements):
-        return _F32
-    raise UnsupportedOp(op.name, op.loc, f"a product of {' and '.join(elements)}")
-
-
 def _operand(func: FuncEmitter, value: Value, kind: Kind) -> Stored:
     """An operand in storage."""
     turned = False
-    while value.op is not None and value.op.name == "tt.trans" and value not in func.buffers_of:
-        order = value.op.attrs["order"]
-        last = list(range(len(order)))
-        last[-2:] = last[:-3:-1]
-        if list(order) != last:
-            break
+    while value not in func.buffers_of and value.op is not None and transposes(value.op):
         turned = not turned
         value = value.op.operands[0]
-    assert isinstance(value.type, Tile)
     found = func.buffers_of.get(value)
+    if isinstance(found, Operand):
+        return Stored(found, turned != found.turned)
     if found is not None and found.ctype == ctype.memory(Scalar(kind.sum)) and not kind.packs:
         if found.shape[-1] * kind.bytes >= 64:  # a vector may be read in any row
             return Stored(found, turned)
-    shape = value.type.shape
-    votes = func.contiguous([value], shape)
-    # Contiguous in memory along the rows only: store it turned, so that copying it vectorises.
-    column = votes.get(len(shape) - 2, 0) > votes.get(len(shape) - 1, 0)
-    if column:
-        shape = (*shape[:-2], shape[-1], shape[-2])
-    buffer = Operand(func, value.name or "operand", shape, kind)
-    func.nest([KeepOperand(value, buffer, column)])
-    return Stored(buffer, turned != column, _ahead(func, value, column))
+    root = keep_operand(func, value, kind)
+    func.nest([root])
+    return Stored(root.buffer, turned != root.turned, _ahead(func, value, root.turned))
 
 
 def _ahead(func: FuncEmitter, value: Value, column: bool) -> Ahead | None:
@@ -202,9 +105,8 @@ def _in_loop(op: Op) -> bool:
 @statement("tt.dot")
 def dot(func: FuncEmitter, op: Op) -> None:
     a, b, _ = op.operands
-    depth = ctype.shape(a.type)[-1]
-    kind = kind_for(op, [ctype.scalar(a.type).name, ctype.scalar(b.type).name], depth)
-    product(func, op, _operand(func, a, kind), _operand(func, b, kind), kind, depth)
+    kind = kind_of(op)
+    product(func, op, _operand(func, a, kind), _operand(func, b, kind), kind, ctype.shape(a.type)[-1])
 
 
 def product(func: FuncEmitter, op: Op, left: Stored, right: Stored, kind: Kind, depth: int) -> None:

@@ -16,8 +16,9 @@ from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
 from ..ir import Op, Tile, Value
 from ..nest import Index, Nest
+from ..operands import KeepOperand, Operand, kind_for
 from ..registry import statement
-from .dot import KeepOperand, Operand, Stored, kind_for, product
+from .dot import Stored, product
 
 if TYPE_CHECKING:
     from ..func import FuncEmitter
