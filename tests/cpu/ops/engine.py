@@ -127,7 +127,8 @@ def source(group: Group, cases: list[Case]) -> str:
     limits = [f"n{i}" for i in range(len(group.shape))] if group.masked else []
     names = [f"p_{n}" for n in group.inputs] + [f"o{i}" for i in range(len(cases))] + limits
     body = ["pid = tl.program_id(0)"]
-    shapes = dict.fromkeys([group.shape, *group.also, *(c.shape for c in cases if c.shape)])
+    results = [c.shape for c in cases if c.shape and "{o}" not in c.code]
+    shapes = dict.fromkeys([group.shape, *group.also, *results])
     body += [f"{at(s)} = {flat(s)}" for s in shapes]
     mask = ""
     if group.masked:
