@@ -14,7 +14,35 @@
  * variants that are not compiled yet. The library's own variables are read once:
  * TRITON_JIT_COMPILER (embedded, worker), TRITON_JIT_PYTHON (a Python executable or a
  * virtual environment), TRITON_JIT_SCRIPTS (the folder of our scripts),
- * TRITON_JIT_CPU_THREADS (threads of the CPU backend).
+ * TRITON_JIT_CPU_THREADS (threads of the CPU backend). Those of the next section count when a
+ * variant is compiled and loaded.
+ *
+ * Finding mistakes in a kernel: the CPU backend's sanitizers. TRITON_JIT_CPU_SANITIZE, or the
+ * compile option "sanitize" of a function or call, is any of these words, with commas:
+ *
+ *   address  Each access is checked against the extent of the argument that its pointer comes
+ *            from (DLPack tensors with their strides, descriptors, tj_buffer). One beyond it is
+ *            skipped: a load gives its `other`, or 0. TJ_E_KERNEL_ACCESS. Pointers without an
+ *            extent are counted in the log, once a launch.
+ *   race     Two programs that write, or read and write, one location, with no atomics that
+ *            order them (acquire and release as tl's `sem` says; relaxed orders nothing, and
+ *            scope="cta" is no atomic among programs). TJ_E_KERNEL_RACE. At most 512 MiB are
+ *            kept on what programs touched; locations first touched beyond that are counted.
+ *   numeric  A NaN that no operand was, or an infinity where all operands were finite, that
+ *            reaches memory. TJ_E_KERNEL_NUMERIC. What disappears on its way is no finding:
+ *            lanes that are masked at the store, the side of tl.where that is not taken,
+ *            1 / infinity. What is read from memory, or is a constant, was not born here. Births
+ *            within tl.dot_scaled, and values that pass through integers, are not followed.
+ *
+ * The message names the line of the Triton source, program, argument and element; further
+ * places go to the log (TJ_LOG_ERROR), all findings are counted. The launch runs to its end,
+ * its programs one by one in order on the calling thread (those of a cooperative grid in turns),
+ * 10 to 1000 times slower than without; where nothing is found, the results are the same bits.
+ *
+ * Debuggers and profilers show the kernel's Python file: generated code has its line table.
+ * TRITON_JIT_CPU_KEEP names a folder for the generated C and the loaded objects, which then
+ * have their variables too (and are compiled with -Og where the option "debug" is set): gdb and
+ * perf cannot read objects that were loaded from memory.
  */
 #ifndef TRITON_JIT_RUNTIME_H
 #define TRITON_JIT_RUNTIME_H
