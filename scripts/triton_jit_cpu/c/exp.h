@@ -29,7 +29,7 @@ TJ_FN float tj_expm1_poly(float r) {
   return tj_fma32(p, r * r, r);
 }
 /*@ tj_exp_parts tj_exp_split */
-/* e^a = 2^k * (1 + q) for a in [-200, 200]; NaN makes q NaN. */
+/* e^a = 2^k * (1 + q) for a in [-200, 200]; NaN makes q NaN. Beyond, both are any numbers. */
 typedef struct tj_exp_parts {
   float q;
   int32_t k;
@@ -41,36 +41,43 @@ TJ_FN tj_exp_parts tj_exp_split(float a) {
   const float r = tj_fma32(n, -0x1.7f7d1cp-20f, tj_fma32(n, -0x1.62e4p-1f, a));
   return (tj_exp_parts){tj_expm1_poly(r), tj_f32_bits(t) - 0x4B400000};
 }
+/*@ tj_far_exp */
+/* `e` unless |a| > far, where an exponential is 0 or infinity and `e` is any number. Limiting `a`
+ * beforehand would be as right, but gcc then makes three copies of all that follows. */
+TJ_FN float tj_far_exp(float a, float far, float e) {
+  const float end = a > 0 ? TJ_INF : 0.0f;
+  return __builtin_fabsf(a) > far ? end : e;
+}
 /*@ tj_expf */
 /* e^a, 1.05 ulp. */
 TJ_FN float tj_expf(float a) {
-  const tj_exp_parts s = tj_exp_split(a < -104.0f ? -104.0f : a > 89.0f ? 89.0f : a);
-  return tj_scalef(1.0f + s.q, s.k);
+  const tj_exp_parts s = tj_exp_split(a);
+  return tj_far_exp(a, 104.0f, tj_scalef(1.0f + s.q, s.k));
 }
 /*@ tj_exp2f */
 /* 2^a, 1.05 ulp. */
 TJ_FN float tj_exp2f(float a) {
-  const float limited = a < -151.0f ? -151.0f : a > 128.0f ? 128.0f : a;
-  const float t = limited + 12582912.0f;
-  const float q = tj_expm1_poly((limited - (t - 12582912.0f)) * 0.693147182f);
-  return tj_scalef(1.0f + q, tj_f32_bits(t) - 0x4B400000);
+  const float t = a + 12582912.0f;
+  const float q = tj_expm1_poly((a - (t - 12582912.0f)) * 0.693147182f);
+  return tj_far_exp(a, 151.0f, tj_scalef(1.0f + q, tj_f32_bits(t) - 0x4B400000));
 }
 /*@ tj_exp10f */
 /* 10^a, 1.30 ulp. */
 TJ_FN float tj_exp10f(float a) {
-  const float limited = a < -46.0f ? -46.0f : a > 39.0f ? 39.0f : a;
-  const float t = tj_fma32(limited, 3.32192802f, 12582912.0f);
+  const float t = tj_fma32(a, 3.32192802f, 12582912.0f);
   const float n = t - 12582912.0f;
-  const float r = tj_fma32(n, -0x1.3509f8p-18f, tj_fma32(n, -0x1.344p-2f, limited));
-  return tj_scalef(1.0f + tj_expm1_poly(r * 2.30258512f), tj_f32_bits(t) - 0x4B400000);
+  const float r = tj_fma32(n, -0x1.3509f8p-18f, tj_fma32(n, -0x1.344p-2f, a));
+  const float q = tj_expm1_poly(r * 2.30258512f);
+  return tj_far_exp(a, 46.0f, tj_scalef(1.0f + q, tj_f32_bits(t) - 0x4B400000));
 }
 /*@ tj_expm1f */
 /* e^a - 1, 1.66 ulp. */
 TJ_FN float tj_expm1f(float a) {
-  const tj_exp_parts s = tj_exp_split(a < -20.0f ? -20.0f : a > 89.0f ? 89.0f : a);
+  const tj_exp_parts s = tj_exp_split(a);
   const float half = tj_pow2i(s.k - 1); /* 2^k itself may be too large */
-  const float far = 2.0f * tj_fma32(s.q, half, half - 0.5f);
-  return __builtin_copysignf(s.k == 0 ? s.q : far, a);
+  const float away = 2.0f * tj_fma32(s.q, half, half - 0.5f);
+  const float e = __builtin_copysignf(s.k == 0 ? s.q : away, a);
+  return a < -20.0f ? -1.0f : tj_far_exp(a, 89.0f, e);
 }
 /*@ tj_sinhf */
 /* 1.63 ulp. */
