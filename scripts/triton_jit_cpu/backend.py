@@ -214,6 +214,9 @@ def register(names: Iterable[str] = ("cpu",)) -> None:
     """Makes Triton compile for the CPU in this process, under the given target names.
 
     Idempotent and thread-safe. Raises ModuleNotFoundError naming xdsl where that is missing.
+    A vendor's name ("cuda", "musa") makes kernels for devices of that vendor run on the CPU, for
+    fakes of them; Triton wants one backend for a name, so one of Triton's own that has it is
+    put aside in this process.
     """
     try:
         import xdsl  # noqa: F401
@@ -225,5 +228,13 @@ def register(names: Iterable[str] = ("cpu",)) -> None:
 
     with _lock:
         _names.update(names)
-        if "cpu" not in backends or backends["cpu"].compiler is not CpuBackend:
+        for name, other in list(backends.items()):
+            if other.compiler is not CpuBackend and any(_takes(other.compiler, n) for n in _names):
+                del backends[name]
+        if "cpu" not in backends:
             backends["cpu"] = Backend(compiler=CpuBackend, driver=CpuDriver)
+
+
+def _takes(compiler: type[BaseBackend], name: str) -> bool:
+    """True if a backend compiles for targets of a name, whatever the device."""
+    return any(compiler.supports_target(GPUTarget(name, arch, 32)) for arch in (90, "gfx942", "native"))

@@ -43,6 +43,10 @@ def keep_folder() -> str:
     return os.path.abspath(folder) if folder else ""
 
 
+# The oldest that compile it: GCC 8 is the first whose -fno-strict-overflow makes signed overflow wrap
+# and that has "unroll"; the loop pragmas of Clang 8 and its vector builtins are those of today.
+OLDEST = {"GCC": 8, "Clang": 8}
+
 _INSTALL = (
     (("debian", "ubuntu"), "apt-get install gcc libc6-dev"),
     (("fedora", "rhel", "centos", "rocky", "almalinux", "openeuler", "anolis"), "dnf install gcc glibc-devel"),
@@ -138,10 +142,28 @@ def _inspect(command: tuple[str, ...], stamp: tuple[int, int]) -> Compiler:
     version = _ask([*command, "--version"])
     if version is None:
         raise CompilerMissing(f"the C compiler '{shlex.join(command)}' could not be run")
-    macros = _ask([*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull])
+    predefined = ["-dM", "-E", "-x", "c", os.devnull]
+    macros = _ask([*command, "-march=native", *predefined])
+    _check_age(command, macros or _ask([*command, *predefined]) or "")
     # Without -march=native (some architectures, cross compilers) there is no more than the default.
     isa = hashlib.sha256((macros + platform.machine()).encode()).hexdigest() if macros is not None else ""
     return Compiler(command, version, isa)
+
+
+def _check_age(command: tuple[str, ...], macros: str) -> None:
+    """Refuses a compiler that is known to be too old; of one that tells nothing the compile will show it."""
+    words = [line.split() for line in macros.splitlines()]
+    defined = {w[1]: w[2] for w in words if len(w) > 2}
+    name, macro = ("Clang", "__clang_major__") if "__clang_major__" in defined else ("GCC", "__GNUC__")
+    version = defined.get(macro, "")
+    if not version.isdigit() or int(version) >= OLDEST[name]:
+        return
+    minor = defined.get("__clang_minor__" if name == "Clang" else "__GNUC_MINOR__", "0")
+    needed = " or ".join(f"{each} {oldest}" for each, oldest in OLDEST.items())
+    raise CompilerMissing(
+        f"the C compiler '{shlex.join(command)}' is {name} {version}.{minor}; the CPU backend needs {needed} or newer:"
+        f" {install_hint()}, or set TRITON_JIT_CC to a newer one"
+    )
 
 
 def _ask(command: list[str]) -> str | None:

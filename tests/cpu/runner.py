@@ -43,6 +43,9 @@ _POINTERS = {
 }  # fmt: skip
 
 
+CPU = GPUTarget("cpu", "native", 1)
+
+
 @dataclass(frozen=True)
 class As:
     """An argument with its Triton type said explicitly: ``As("*bf16", bits)``, ``As("i64", 3)``."""
@@ -133,7 +136,9 @@ def _ctype(kind: str) -> Any:
     return ctypes.c_void_p if kind.startswith("*") else _SCALARS[kind]
 
 
-def compile_kernel(kernel: Any, args: dict[str, Any], **options: Any) -> tuple[Program, list[Any]]:
+def compile_kernel(
+    kernel: Any, args: dict[str, Any], target: GPUTarget = CPU, **options: Any
+) -> tuple[Program, list[Any]]:
     """Compiles for these arguments; returns the program and the run-time values."""
     signature, constants, attrs, types, values = {}, {}, {}, [], []
     for number, name in enumerate(kernel.arg_names):
@@ -156,7 +161,7 @@ def compile_kernel(kernel: Any, args: dict[str, Any], **options: Any) -> tuple[P
         types.append(kind)
         values.append(value)
     source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=attrs)
-    compiled = triton.compile(source, target=GPUTarget("cpu", "native", 1), options=options)
+    compiled = triton.compile(source, target=target, options=options)
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
         file.write(compiled.asm["so"])
         file.flush()

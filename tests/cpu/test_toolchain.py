@@ -145,6 +145,33 @@ def test_failing(clean, tmp_path):
         compile_c()
 
 
+@pytest.mark.parametrize(
+    "macros,name",
+    [
+        ("#define __GNUC__ 7\n#define __GNUC_MINOR__ 5\n", "GCC 7.5"),
+        ("#define __GNUC__ 4\n#define __clang_major__ 6\n#define __clang_minor__ 0\n", "Clang 6.0"),
+    ],
+)
+@pytest.mark.parametrize("native", [True, False])
+def test_too_old(clean, tmp_path, macros, name, native):
+    """The version found, the one needed, and what to do; whether or not it takes -march=native."""
+    (tmp_path / "macros").write_text(macros)
+    refuse = "" if native else 'case "$*" in *-march=native*) exit 1;; esac\n'
+    fake = script(
+        tmp_path / "cc", f'{refuse}case "$*" in *-dM*) cat {tmp_path}/macros; exit 0;; esac\nexec gcc "$@"\n'
+    )
+    clean.setenv("TRITON_JIT_CC", fake)
+    with pytest.raises(triton_jit_cpu.CompilerMissing) as caught:
+        toolchain.find_compiler()
+    assert caught.value.status == "E_NO_C_COMPILER"
+    message = str(caught.value)
+    assert f"'{fake}' is {name}; the CPU backend needs GCC 8 or Clang 8 or newer: install" in message
+    assert message.endswith("or set TRITON_JIT_CC to a newer one")
+    (tmp_path / "macros").write_text("#define __GNUC__ 8\n#define __GNUC_MINOR__ 1\n")
+    os.utime(fake, (1, 1))  # another compiler under the name
+    assert toolchain.find_compiler().command == (fake,)
+
+
 def test_without_march_native(clean, tmp_path):
     refuse = 'case "$*" in *-march=native*) exit 1;; esac\nexec gcc "$@"\n'
     clean.setenv("TRITON_JIT_CC", script(tmp_path / "cc", refuse))
