@@ -157,9 +157,7 @@ def test_too_old(clean, tmp_path, macros, name, native):
     """The version found, the one needed, and what to do; whether or not it takes -march=native."""
     (tmp_path / "macros").write_text(macros)
     refuse = "" if native else 'case "$*" in *-march=native*) exit 1;; esac\n'
-    fake = script(
-        tmp_path / "cc", f'{refuse}case "$*" in *-dM*) cat {tmp_path}/macros; exit 0;; esac\nexec gcc "$@"\n'
-    )
+    fake = script(tmp_path / "cc", f'{refuse}case "$*" in *-dM*) cat {tmp_path}/macros; exit 0;; esac\nexec gcc "$@"\n')
     clean.setenv("TRITON_JIT_CC", fake)
     with pytest.raises(triton_jit_cpu.CompilerMissing) as caught:
         toolchain.find_compiler()
