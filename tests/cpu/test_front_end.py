@@ -284,34 +284,29 @@ def first_positive(a, b):
 
 
 @triton.jit
-def second(a, b):
-    return b
-
-
-@triton.jit
-def minus(a, b):
-    return a - b
-
-
-@triton.jit
-def decay(a, b):
-    return a * 0.5 + b
-
-
-@triton.jit
 def early(a, b):
-    if a > b:
+    if a > 0:
         return a
-    return b - 1
+    return b
 
 
 @triton.jit
 def branch(a, b):
     if a > b:
-        r = a * 0.5
+        r = a
     else:
-        r = b - 1
+        r = b
     return r
+
+
+@triton.jit
+def second(a, b):
+    return b
+
+
+@triton.jit
+def recurrence(s, a, t, b):
+    return s * t, a * t + b
 """
 
 
@@ -323,24 +318,17 @@ def folded(function, row):
     return out
 
 
-@pytest.mark.parametrize("name", ["decay", "early", "branch", "first_positive", "second", "minus"])
+@pytest.mark.parametrize("name", ["first_positive", "early", "branch", "second"])
 def test_reductions_and_scans_by_any_function(name):
-    """Not commutative, with branches and early returns; forwards and backwards."""
-    function = {
-        "decay": lambda a, b: a * 0.5 + b,
-        "early": lambda a, b: a if a > b else b - 1,
-        "branch": lambda a, b: a * 0.5 if a > b else b - 1,
-        "first_positive": lambda a, b: a if a > 0 else b,
-        "second": lambda a, b: b,
-        "minus": lambda a, b: a - b,
-    }[name]
-    x = RNG.integers(-99, 99, (4, 16)).astype(np.float32)
-    x[2, :10] = -1
-    outs = {"r": np.zeros(4, np.float32), "s": np.zeros((4, 16), np.float32), "t": np.zeros((4, 16), np.float32)}
+    """Functions that do not commute, with branches and early returns; forwards and backwards."""
+    function = {"branch": max, "second": lambda a, b: b}.get(name, lambda a, b: a if a > 0 else b)
+    x = RNG.integers(-99, 30, (4, 64)).astype(np.float32)
+    x[2, :40] = -1
+    outs = {"r": np.zeros(4, np.float32), "s": np.zeros((4, 64), np.float32), "t": np.zeros((4, 64), np.float32)}
     run(
         f"""
 i = tl.arange(0, 4)
-p = i[:, None] * 16 + tl.arange(0, 16)[None, :]
+p = i[:, None] * 64 + tl.arange(0, 64)[None, :]
 a = tl.load(x + p)
 tl.store(s + p, tl.associative_scan(a, 1, {name}))
 tl.store(t + p, tl.associative_scan(a, 1, {name}, reverse=True))
@@ -350,11 +338,34 @@ tl.store(r + i, tl.reduce(a, 1, {name}))
         {"x": x},
         signature=COMBINE,
     )
-    want = np.array([folded(function, row) for row in x.astype(np.float64)])
-    np.testing.assert_allclose(outs["s"], want, rtol=1e-6)
-    np.testing.assert_allclose(outs["r"], want[:, -1], rtol=1e-6)
-    want = np.array([folded(function, row[::-1]) for row in x.astype(np.float64)])[:, ::-1]
-    np.testing.assert_allclose(outs["t"], want, rtol=1e-6)
+    want = np.array([folded(function, row) for row in x])
+    np.testing.assert_array_equal(outs["s"], want)
+    np.testing.assert_array_equal(outs["r"], want[:, -1])
+    np.testing.assert_array_equal(outs["t"], np.array([folded(function, row[::-1]) for row in x])[:, ::-1])
+
+
+def test_a_recurrence_as_a_scan():
+    """Two operands, not commutative: y[i] = s[i] * y[i - 1] + x[i]."""
+    s, x = RNG.choice([0.5, 1.0, -1.0], (2, 32)).astype(np.float32), RNG.integers(-9, 9, (2, 32)).astype(np.float32)
+    outs = {"y": np.zeros((2, 32), np.float32), "last": np.zeros(2, np.float32)}
+    run(
+        """
+i = tl.arange(0, 2)
+p = i[:, None] * 32 + tl.arange(0, 32)[None, :]
+a, b = tl.associative_scan((tl.load(s + p), tl.load(x + p)), 1, recurrence)
+tl.store(y + p, b)
+c, d = tl.reduce((tl.load(s + p), tl.load(x + p)), 1, recurrence)
+tl.store(last + i, d)
+""",
+        outs,
+        {"s": s, "x": x},
+        signature=COMBINE,
+    )
+    want = np.zeros((2, 32))
+    for i in range(32):
+        want[:, i] = s[:, i].astype(np.float64) * (want[:, i - 1] if i else 0) + x[:, i]
+    np.testing.assert_allclose(outs["y"], want, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(outs["last"], want[:, -1], rtol=1e-5, atol=1e-4)
 
 
 def test_map_elementwise_with_loops_branches_and_packs():
