@@ -13,7 +13,11 @@
 static bool is_good_desc(const tj_key_item *item) {
   tj_key_desc desc = tj_key_desc_of(item);
   uint32_t log2_block = 0;
-  for (int i = 0; i < TJ_DESC_MAX_RANK; i++) log2_block += desc.log2_block[i];
+  for (int i = 0; i < TJ_DESC_MAX_RANK; i++) {
+    log2_block += desc.log2_block[i];
+    if (i >= item->aux && desc.log2_block[i] > 0) return false;
+  }
+  if (desc.reserved[0] || desc.reserved[1]) return false;
   return item->aux >= 1 && item->aux <= TJ_DESC_MAX_RANK && log2_block <= TJ_DESC_MAX_LOG2_BLOCK &&
          desc.n_flags <= TJ_DESC_MAX_FLAGS;
 }

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "cache/variant.h"
+
 static const fake_function table[] = {
     {.name = "plain", .params = FAKE_PARAM("x")},
     {.name = "classes", .params = FAKE_PARAM("x")},
@@ -149,6 +151,22 @@ static void test_packed_by_version(void **state) {
   }
 }
 
+/* Which flag is which. */
+static void test_packed_flags(void **state) {
+  (void)state;
+  tj_function *fn = open_function("triton39");
+  tj_tensor_desc desc = good();
+  desc.dtype = TJ_FP32;
+  for (int flags = 0; flags < 4; flags++) {
+    desc.padding = flags & 1 ? TJ_PADDING_NAN : TJ_PADDING_ZERO;
+    desc.flags = flags & 2 ? TJ_DESC_ROUND_TF32 : 0;
+    uint8_t params[TJ_NULL_PARAMS_MAX];
+    assert_int_equal(packed(fn, ARGS(tj_desc(&desc)), params), 96);
+    assert_int_equal(params[56], flags & 1);
+    assert_int_equal(params[57], flags >> 1);
+  }
+}
+
 /* Its neighbours lie where the slots say, and the first of its slots tells the rank. */
 static void test_packed_between_others(void **state) {
   (void)state;
@@ -177,6 +195,7 @@ static void test_packed_between_others(void **state) {
     for (uint32_t i = 0; i < info.n_params; i++) {
       assert_status(tj_kernel_get_param(kernel, i, &param), TJ_OK);
       assert_int_equal(param.pointer, i == 1);
+      assert_int_equal(kernel->artifact.slots[i].rank, i == 1 ? rank : 0);
       assert_int_equal(param.offset % param.size, 0);
       int64_t value = param.size == 8   ? wide_at(params, param.offset)
                       : param.size == 4 ? narrow_at(params, param.offset)
@@ -357,6 +376,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_what_chooses_the_variant, setup, teardown),
       cmocka_unit_test_setup_teardown(test_every_dtype_and_rank, setup, teardown),
       cmocka_unit_test_setup_teardown(test_packed_by_version, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_packed_flags, setup, teardown),
       cmocka_unit_test_setup_teardown(test_packed_between_others, setup, teardown),
       cmocka_unit_test_setup_teardown(test_dense_strides, setup, teardown),
       cmocka_unit_test_setup_teardown(test_many, setup, teardown),

@@ -305,6 +305,30 @@ static void test_difference_of_descriptors(void **state) {
   assert_int_equal(tj_key_difference(fn->signature, key, size, bound.key, bound.key_size), -1);
 }
 
+/* What no descriptor has is no item of a key: two keys of one class would differ. */
+static void test_damaged_descriptors(void **state) {
+  (void)state;
+  tj_function *fn = open_function("wide");
+  tj_arg args[8] = {descriptor(TJ_FP16, 2, (const uint32_t[]){8, 16})};
+  for (int i = 1; i < 8; i++) args[i] = tj_int(2);
+  bind_call(fn, args, 8);
+  uint8_t key[TJ_INLINE_KEY], *item = key + sizeof(tj_key_head);
+  static const struct {
+    uint8_t at, value;
+    bool good;
+  } rows[] = {{1, 2, true},  {1, 3, true},  {1, 5, true},   {1, 1, false},   {1, 0, false},
+              {1, 6, false}, {2, 16, true}, {2, 17, false}, {2, 255, false}, {4, 1, false},
+              {6, 1, false}, {7, 0, true},  {7, 2, true},   {7, 3, false},   {7, 255, false},
+              {8, 1, false}, {9, 1, false}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    memcpy(key, bound.key, bound.key_size);
+    item[rows[i].at] = rows[i].value;
+    cJSON *list = tj_key_arguments(fn->signature, key, bound.key_size, no_function);
+    assert_int_equal(list != NULL, rows[i].good);
+    cJSON_Delete(list);
+  }
+}
+
 /* Keys that are cut or altered anywhere are read to their end and no further. */
 static void test_damaged_keys(void **state) {
   (void)state;
@@ -389,6 +413,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_round_trip_annotated, setup, teardown),
       cmocka_unit_test_setup_teardown(test_difference_names_the_first, setup, teardown),
       cmocka_unit_test_setup_teardown(test_difference_of_descriptors, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_damaged_descriptors, setup, teardown),
       cmocka_unit_test_setup_teardown(test_damaged_keys, setup, teardown),
       cmocka_unit_test_setup_teardown(test_head, setup, teardown),
   };
