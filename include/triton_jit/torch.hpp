@@ -6,7 +6,11 @@
  *   add(triton_jit::grid(stream, blocks), x, y, out, x.numel(), 1024);
  *
  * A tensor is passed as a pointer to its first element, with its dtype; an undefined one
- * as None. Shape and strides are the kernel's business. Since 0.1.
+ * as None. Shape and strides are the kernel's business, unless it takes a descriptor:
+ *
+ *   matmul(triton_jit::grid(stream, blocks), triton_jit::tensor_desc(a, {64, 32}), ...);
+ *
+ * Since 0.1.
  */
 #ifndef TRITON_JIT_TORCH_HPP
 #define TRITON_JIT_TORCH_HPP
@@ -15,6 +19,8 @@
 #include <c10/core/Scalar.h>
 #include <c10/core/ScalarType.h>
 
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "triton_jit/triton_jit.hpp"
@@ -57,6 +63,15 @@ template <> struct argument<at::Tensor> {
 private:
   tj_arg arg_;
 };
+
+/* A descriptor of the whole tensor, padded with zeros, as TensorDescriptor.from_tensor makes it.
+   Throws error TJ_E_INVALID if `block` has not one size for each dimension. */
+inline tj_tensor_desc tensor_desc(const at::Tensor &tensor,
+                                  std::initializer_list<std::uint32_t> block) {
+  return detail::make_desc(tensor.data_ptr(), dtype_of_scalar_type(tensor.scalar_type()),
+                           tensor.sizes().size(), tensor.sizes().data(), tensor.strides().size(),
+                           tensor.strides().data(), block);
+}
 
 template <> struct argument<c10::Scalar> {
   explicit argument(const c10::Scalar &value)

@@ -179,6 +179,23 @@ private:
   tj_tensor_desc desc_;
 };
 
+namespace detail {
+/* Throws unless all lists have one entry for each dimension; there may be no strides. */
+inline tj_tensor_desc make_desc(const void *base, tj_dtype dtype, std::size_t rank,
+                                const std::int64_t *shape, std::size_t n_strides,
+                                const std::int64_t *strides,
+                                std::initializer_list<std::uint32_t> block) {
+  if (rank > TJ_DESC_MAX_RANK || block.size() != rank || (n_strides != 0 && n_strides != rank))
+    throw error(TJ_E_INVALID,
+                ("tensor_desc: shape has " + std::to_string(rank) + " entries, block " +
+                 std::to_string(block.size()) + " and strides " + std::to_string(n_strides) +
+                 "; all have one for each dimension, 5 at most")
+                    .c_str());
+  return tj_tensor_desc_make(base, dtype, static_cast<std::uint8_t>(rank), shape,
+                             n_strides == 0 ? nullptr : strides, block.begin());
+}
+} // namespace detail
+
 /*
  * A tensor descriptor of the elements at `base`, padded with zeros; without `strides` they
  * lie densely. Throws error TJ_E_INVALID if the lists are not of one length, or too long.
@@ -190,16 +207,8 @@ tj_tensor_desc tensor_desc(T *base, std::initializer_list<std::int64_t> shape,
   constexpr tj_dtype dtype = dtype_of<std::remove_cv_t<T>>::value;
   static_assert(dtype != TJ_DTYPE_NONE,
                 "no Triton dtype for this pointer: specialise triton_jit::dtype_of");
-  const std::size_t rank = shape.size();
-  if (rank > TJ_DESC_MAX_RANK || block.size() != rank ||
-      (strides.size() != 0 && strides.size() != rank))
-    throw error(TJ_E_INVALID,
-                ("tensor_desc: shape has " + std::to_string(rank) + " entries, block " +
-                 std::to_string(block.size()) + " and strides " + std::to_string(strides.size()) +
-                 "; all have one for each dimension, 5 at most")
-                    .c_str());
-  return tj_tensor_desc_make(base, dtype, static_cast<std::uint8_t>(rank), shape.begin(),
-                             strides.size() == 0 ? nullptr : strides.begin(), block.begin());
+  return detail::make_desc(base, dtype, shape.size(), shape.begin(), strides.size(),
+                           strides.begin(), block);
 }
 
 /* A launch on the current device and default stream; further fields are tj_launch's. */
