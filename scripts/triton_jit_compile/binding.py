@@ -55,12 +55,16 @@ class Bound:
     attributes: dict[tuple[int, ...], Any]
     specialization: list[Any]
 
-    def runtime_types(self) -> list[str]:
+    def types(self) -> list[str]:
         """The types of the arguments that exist at run time, in order."""
         types: list[str] = []
         for value in self.signature.values():
             _flatten(value, types)
-        return [leaf for name in types if name != "constexpr" for leaf in descriptors.expand(self.api, name)]
+        return [name for name in types if name != "constexpr"]
+
+    def runtime_types(self) -> list[str]:
+        """The types of the kernel's parameters: a descriptor is several of them."""
+        return [leaf for name in self.types() for leaf in descriptors.expand(self.api, name)]
 
 
 def _flatten(value: Any, into: list[str]) -> None:

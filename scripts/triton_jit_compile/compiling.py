@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from . import cache, freshness, options
+from . import cache, descriptors, freshness, options
 from .binding import Bound, bind, printable
 from .errors import Failure, causes, os_error_text, text_of, user_traceback
 from .inspection import reached_functions
@@ -54,6 +54,7 @@ def compile_function(
         }
         if key_only:
             return Artifact({**body, "hash": api.artifact_hash(source, backend, parsed)}, [])
+        descriptors.check_compiles(function.name, target, bound.types())
         # The constants as well: to Triton's key on disk 1 and "1" are one.
         identity = ":".join([function.id, *decoder.functions, body["specialization"]])
         kernel = _compile(api, function, source, target, parsed, identity)

@@ -78,6 +78,16 @@ def check(api: TritonApi, name: str, value: Any, declared: str) -> None:
         )
 
 
+def check_compiles(kernel: str, target: Any, types: list[str]) -> None:
+    """Raise Failure for descriptors with which Triton's own compiler ends the process."""
+    if target.backend in ("cuda", "hip") and any(name.startswith("tensordesc<u1[") for name in types):
+        raise Failure(
+            "E_UNSUPPORTED_ARGUMENT",
+            f"kernel '{kernel}': Triton cannot compile tensor descriptors of u1 for the backend '{target.backend}'; "
+            "pass one of u8 over the same memory",
+        )
+
+
 def _contains(api: TritonApi) -> Any:
     def test(value: Any) -> bool:
         return any(map(test, value)) if isinstance(value, tuple) else is_descriptor(api, value)

@@ -203,6 +203,15 @@ def test_a_descriptor_is_several_parameters(compiler: Compiler, tmp_path: Path) 
     assert record["descriptor_flags"] == len(flags)
 
 
+def test_descriptors_that_end_the_compiler(compiler: Compiler, tmp_path: Path) -> None:
+    """Triton's code generators for GPUs abort on booleans there."""
+    source = kernel("out.store([0], x.load([0]))", params="x, out")
+    function = compiler.open(write(tmp_path, "k.py", source), "k")
+    reply = compiler.compile(function, [descriptor("u1", 16), descriptor("u1", 16)])
+    assert reply.status == "E_UNSUPPORTED_ARGUMENT" and "u1" in reply["message"] and "'cuda'" in reply["message"]
+    assert compiler.compile(function, [descriptor("u8", 16), descriptor("u8", 16)]).ok()
+
+
 def test_a_descriptor_in_a_tuple(compiler: Compiler, tmp_path: Path) -> None:
     function = compiler.open(write(tmp_path, "k.py", kernel("pass", params="x")), "k")
     nested = {"tuple": [integer(5), {"tuple": [descriptor("i8", 16)]}]}
