@@ -19,7 +19,7 @@ integration-py default the whole library through ctypes, results against NumPy, 
 asan          default  address and undefined-behaviour sanitizers
 tsan          default  thread sanitizer
 tidy          default  clang-tidy
-bench-smoke   all      the benchmarks start, run and end
+bench-smoke   all      the benchmarks start, run and end; kernels on the CPU give torch's results
 TABLE
 }
 
@@ -67,7 +67,10 @@ run_ctest() {
 }
 TJ_CTEST_WRAPPER=(env)
 
-# run_pytest <t36 | t39> <path...>
+# For pytest, where tests do not depend on each other. Neighbours mostly stay in one process, and share what is made once.
+TJ_IN_PARALLEL=(-n "$(jobs_default)" --dist worksteal)
+
+# run_pytest <t36 | t39> <argument of pytest...>
 run_pytest() {
   local version=$1 python=TJ_VENV_${1^^} file=$TJ_RESULTS/pytest.xml
   shift
@@ -79,10 +82,10 @@ run_pytest() {
   count_file "$file" $? "$version: "
 }
 
-# run_pytest_both <path>: with both Triton versions.
+# run_pytest_both <argument of pytest...>: with both Triton versions.
 run_pytest_both() {
-  run_pytest t36 "$1"
-  run_pytest t39 "$1"
+  run_pytest t36 "$@"
+  run_pytest t39 "$@"
 }
 
 # built <preset>: builds it if needed. A part that needs a build works on its own; a failed one fails the part.
@@ -109,7 +112,7 @@ part_format() {
   check "clang-format (./scripts/format repairs it)" "$TJ_VENV_TOOLS/bin/clang-format" --dry-run -Werror "${c[@]}"
   check "ruff check" "${ruff[@]}" check --no-cache "${python[@]}"
   check "ruff format (./scripts/format repairs it)" "${ruff[@]}" format --no-cache --check "${python[@]}"
-  check shellcheck shellcheck scripts/test scripts/demo scripts/format .ci/run scripts/lib/*.sh
+  check shellcheck shellcheck scripts/test scripts/demo scripts/format .ci/run scripts/lib/*.sh tests/bench/bench_cpu
   check "licence lines" tj_all_have_licence
   return 0
 }
@@ -122,12 +125,13 @@ part_build_clang() { built clang && count 1 0 0; }
 part_unit() { built release && run_ctest release unit; }
 part_abi() { built release && run_ctest release abi; }
 
-part_compile_py() { run_pytest_both tests/compile; }
-part_cpu_py() { run_pytest_both tests/cpu; }
+part_compile_py() { run_pytest_both "${TJ_IN_PARALLEL[@]}" tests/compile; }
+part_cpu_py() { run_pytest_both "${TJ_IN_PARALLEL[@]}" tests/cpu; }
+# Not in parallel: one test counts what the others have done.
 part_parity() { built release && run_pytest_both tests/parity; }
 
 part_integration() { built release && run_ctest release integration; }
-part_integration_py() { built release && run_pytest_both tests/integration; }
+part_integration_py() { built release && run_pytest_both "${TJ_IN_PARALLEL[@]}" tests/integration; }
 
 # Older sanitizers cannot map their shadow memory where the kernel randomises addresses widely.
 sanitized() {
@@ -167,5 +171,7 @@ for entry in json.load(open("build/clang/compile_commands.json")):
 }
 
 part_bench_smoke() {
-  built release && run_ctest release bench
+  built release || return
+  run_ctest release bench
+  check "bench_cpu --quick" tests/bench/bench_cpu --quick
 }
