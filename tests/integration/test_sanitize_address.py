@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import KERNELS
-from triton_jit_ctypes import LOG_ERROR, LOG_WARNING, TritonJitError, buf, ptr, tensor
+from triton_jit_ctypes import LOG_ERROR, LOG_WARNING, TritonJitError, buf, desc, ptr, tensor
 
 SOURCE = KERNELS / "sanitize.py"
 LINES = SOURCE.read_text(encoding="utf-8").splitlines()
@@ -192,3 +192,19 @@ def test_an_unknown_sanitizer(tj, child):
     )
     assert printed.startswith("E_OPTION_VALUE: ")
     assert "TRITON_JIT_CPU_SANITIZE names the sanitizer 'memory'; known are address, race, numeric" in printed
+
+
+def test_descriptors(checked, log):
+    """What lies beyond a descriptor's shape is padding; its memory is that of the argument."""
+    x, out = floats(6 * 16).reshape(6, 16), np.full((4, 8), -1, np.float32)
+    checked("copy_block")((1,), desc(x, [4, 8]), buf(out), 4, 8)
+    expected = np.zeros((4, 8), np.float32)
+    expected[:2] = x[4:, 8:]
+    np.testing.assert_array_equal(out, expected)
+    out[:] = -1
+    checked("copy_made_block")((1,), buf(x), buf(out), 6, 16, 4, 8)
+    np.testing.assert_array_equal(out, expected)
+    assert not [line for _, line in log if "not checked" in line]
+    message = refused(lambda: checked("copy_made_block")((1,), buf(x), buf(out), 7, 16, 4, 8))
+    assert "tl.load reads element 104 of 'x_ptr', 9 past the last: its elements run from 0 to 95" in message
+    assert "source.load([row, column])" in message

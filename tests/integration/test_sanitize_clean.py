@@ -34,6 +34,7 @@ CASES = {
     "walk": ((1,), [normal(5 * 16), np.zeros(16, np.float32), 5, 16], [1]),
     "count_into": ((1,), [np.zeros(9, np.int32), RNG.integers(0, 9, 60, np.int32), 60, 64], [0]),
     "copy_either": ((1,), [normal(50), normal(50), np.zeros(50, np.float32), 50, 64], [2]),
+    "reductions": ((1,), [normal(32, 64), normal(64, 32), np.zeros(2 * 96 + 2, np.float32), 32, 64], [2]),
     "calls": ((9,), [normal(9), np.zeros(9, np.float32)], [1]),
     "running": ((1,), [normal(16), np.zeros(1, np.float32), 6, 16], [1]),
 }  # fmt: skip

@@ -266,3 +266,42 @@ def inverse(x):
 def calls(x_ptr, out_ptr):
     pid = tl.program_id(0)
     tl.store(out_ptr + pid, half(inverse(tl.load(x_ptr + pid))))
+
+
+# ---- descriptors ----------------------------------------------------------------------------------
+
+
+@triton.jit
+def copy_block(source, out_ptr, row, column):
+    block = source.load([row, column])
+    r = tl.arange(0, 4)[:, None]
+    c = tl.arange(0, 8)[None, :]
+    tl.store(out_ptr + r * 8 + c, block)
+
+
+@triton.jit
+def copy_made_block(x_ptr, out_ptr, rows, columns, row, column):
+    source = tl.make_tensor_descriptor(x_ptr, [rows, columns], [columns, 1], [4, 8])
+    target = tl.make_tensor_descriptor(out_ptr, [4, 8], [8, 1], [4, 8])
+    target.store([0, 0], source.load([row, column]))
+
+
+# ---- reductions whose loops share, or not, what they read ------------------------------------------
+
+
+@triton.jit
+def reductions(x_ptr, y_ptr, out_ptr, R: tl.constexpr, C: tl.constexpr):
+    r = tl.arange(0, R)[:, None]
+    c = tl.arange(0, C)[None, :]
+    x = tl.load(x_ptr + r * C + c)
+    columns = tl.sum(x, axis=0)
+    y = tl.load(y_ptr + c * R + r)
+    rows = tl.sum(y, axis=1)
+    tl.store(out_ptr + tl.arange(0, C), columns)
+    tl.store(out_ptr + C + tl.arange(0, R), rows)
+    z = tl.load(y_ptr + c * R + r, mask=c < C - 3, other=1.0) * x
+    tl.store(out_ptr + C + R + tl.arange(0, C), tl.sum(z, axis=0))
+    tl.store(out_ptr + 2 * C + R + tl.arange(0, R), tl.sum(z + y, axis=1))
+    tl.store(out_ptr + 2 * C + 2 * R, tl.sum(z - x) + tl.sum(tl.cumsum(x, axis=1)))
+    mean = tl.sum(x) / (R * C)
+    tl.store(out_ptr + 2 * C + 2 * R + 1, tl.sum((x - mean) * (x - mean)) + tl.max(y) + tl.sum(x * y))
