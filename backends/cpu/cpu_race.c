@@ -27,8 +27,9 @@ struct tj_cpu_race {
   uint32_t n_programs;
   released *releases; /* by hash of the address */
   size_t n_releases, capacity;
+  size_t order_bytes; /* of the clocks of released locations */
   uint64_t unwatched; /* accesses to locations that there was no room for */
-  bool short_of_memory;
+  bool blind;         /* no room for what orders programs: any race might be false */
 };
 
 tj_cpu_race *tj_cpu_race_new(const tj_cpu_arguments *arguments, size_t limit, uint32_t programs) {
@@ -88,13 +89,13 @@ static bool grow_releases(tj_cpu_race *race) {
 static void acquire(tj_cpu_race *race, program *mine, uint64_t address) {
   if (race->capacity == 0) return;
   const released *found = &race->releases[release_place(race->releases, race->capacity, address)];
-  if (found->address && !tj_cpu_clock_join(&mine->seen, &found->seen)) race->short_of_memory = true;
+  if (found->address && !tj_cpu_clock_join(&mine->seen, &found->seen)) race->blind = true;
 }
 
 /* A read-modify-write goes on with the release that it reads; a plain store ends it. */
 static void release(tj_cpu_race *race, program *mine, uint64_t address, bool goes_on) {
   if (race->n_releases * 2 >= race->capacity && !grow_releases(race)) {
-    race->short_of_memory = true;
+    race->blind = true;
     return;
   }
   released *place = &race->releases[release_place(race->releases, race->capacity, address)];
@@ -102,10 +103,14 @@ static void release(tj_cpu_race *race, program *mine, uint64_t address, bool goe
     place->address = address;
     race->n_releases++;
   }
+  race->order_bytes -= tj_cpu_clock_bytes(&place->seen);
   if (!goes_on) tj_cpu_clock_clear(&place->seen);
   if (!tj_cpu_clock_join(&place->seen, &mine->seen) ||
       !tj_cpu_clock_set(&place->seen, mine->id, mine->time))
-    race->short_of_memory = true;
+    race->blind = true;
+  race->order_bytes += tj_cpu_clock_bytes(&place->seen);
+  if (race->order_bytes + race->capacity * sizeof *race->releases > race->shadow.limit / 4)
+    race->blind = true;
   mine->time++;
 }
 
@@ -195,6 +200,10 @@ static void touch(tj_cpu_race *race, tj_cpu_report *report, const tj_cpu_event *
 void tj_cpu_race_access(tj_cpu_race *race, tj_cpu_report *report, const tj_cpu_event *event,
                         uint64_t id, uint64_t address) {
   const tj_cpu_site *site = event->site;
+  if (race->blind) {
+    race->unwatched++;
+    return;
+  }
   program *mine = current_program(race, id);
   if (site->flags & TJ_CPU_ACQUIRE) acquire(race, mine, address);
   for (uint64_t at = address, end = address + site->size; at < end;) {
@@ -209,10 +218,8 @@ void tj_cpu_race_access(tj_cpu_race *race, tj_cpu_report *report, const tj_cpu_e
 void tj_cpu_race_end(const tj_cpu_race *race, const char *function) {
   if (race->unwatched)
     tj_log(TJ_LOG_WARNING,
-           "kernel %s: %" PRIu64 " accesses were not watched for races: what is known of memory "
+           "kernel %s: %" PRIu64 " accesses were not watched for races: what is known of %s "
            "fills %zu MiB",
-           function, race->unwatched, race->shadow.limit >> 20);
-  if (race->short_of_memory)
-    tj_log(TJ_LOG_WARNING,
-           "kernel %s: no memory for the order of programs: some races may be false", function);
+           function, race->unwatched, race->blind ? "the order of programs" : "memory",
+           (race->blind ? race->shadow.limit / 4 : race->shadow.limit) >> 20);
 }

@@ -11,7 +11,10 @@
  * For each 8 bytes of memory the accesses are kept that may still race with a later one:
  * all writes, and the latest TJ_CPU_READERS reads by programs that know nothing of each
  * other. Memory for this is limited; locations that are first touched beyond the limit are
- * not watched, and counted.
+ * not watched, and counted. Where what orders programs has no room, nothing more is watched,
+ * since any race might be false.
+ *
+ * A compare-and-swap that fails counts as one that succeeds: a race may be missed, none made up.
  */
 #ifndef TJ_CPU_RACE_H
 #define TJ_CPU_RACE_H

@@ -14,7 +14,7 @@ scaled products.
 from __future__ import annotations
 
 from . import ctype
-from .ir import Block, Module, Op, Scalar, Tile, Type, Value
+from .ir import Block, Module, Op, Scalar, Tile, Type, Value, walk
 from .registry import ELEMENTWISE, INDEXING
 from .rewrite import (
     Cursor,
@@ -61,7 +61,14 @@ class _Origins:
     def __init__(self, module: Module) -> None:
         self.names = {func.name for func in module.funcs}
         self.of: dict[Value, Value] = {}
-        self.ends: list[tuple[Op, int, list[Value]]] = []  # terminators that lack the origins of some operands
+        self.jumps: list[Op] = []  # to blocks that have not got their origins yet
+        self.by_number = {  # the blocks of a cf.switch, which Triton's front end does not make
+            block
+            for func in module.funcs
+            for op in walk(func.body)
+            if op.name == "cf.switch"
+            for block in op.successors
+        }
 
     # Values
 
@@ -76,7 +83,7 @@ class _Origins:
     def signature(self, blocks: list[Block], entry: bool) -> None:
         """Arguments of a function's blocks; those of the kernel itself have no history."""
         for block in blocks[1:] if entry else blocks:
-            for value in list(block.args):
+            for value in list(block.args) if block not in self.by_number else []:
                 if _is_float(value.type):
                     self.arg(block, value)
 
@@ -231,10 +238,10 @@ class _Origins:
         for result in floats:
             self.of[result] = append_result(op, like(result.type, I32), "origin")
 
-    def _at_end(self, op: Op, first: int, stop: int | None = None) -> None:
+    def _at_end(self, op: Op, first: int) -> None:
         """A terminator passes on the origins of its operands."""
         cursor = Cursor(op)
-        for value in list(op.operands[first:stop]):
+        for value in list(op.operands[first:]):
             if _is_float(value.type):
                 append_operand(op, self.get(cursor, value))
 
@@ -248,27 +255,28 @@ class _Origins:
         self._at_end(op, 0)
 
     def _br(self, op: Op) -> None:
-        self.ends.append((op, 0, []))
+        self.jumps.append(op)
 
     def _cond_br(self, op: Op) -> None:
-        self.ends.append((op, 1, []))
+        self.jumps.append(op)
 
     def finish(self) -> None:
-        """Jumps of a function whose blocks are all done."""
-        for op, first, _ in self.ends:
+        """Jumps of a function whose blocks are all done: each block gets the origins that it takes."""
+        for op in self.jumps:
             cursor = Cursor(op)
-            if op.name == "cf.br":
-                self._at_end(op, first)
-                continue
-            sizes = list(op.attrs["operandSegmentSizes"])
-            parts, at = [], 1
-            for size in sizes[1:]:
-                mine = op.operands[at : at + size]
-                at += size
-                parts.append(mine + [self.get(cursor, v) for v in mine if _is_float(v.type)])
-            self._set_operands(op, op.operands[:1] + [v for part in parts for v in part])
-            op.attrs["operandSegmentSizes"] = [sizes[0], *(len(part) for part in parts)]
-        self.ends.clear()
+            sizes = list(op.attrs["operandSegmentSizes"]) if op.name == "cf.cond_br" else [0, len(op.operands)]
+            at = sizes[0]
+            values = list(op.operands[:at])
+            for number, successor in enumerate(op.successors, 1):
+                mine = op.operands[at : at + sizes[number]]
+                at += sizes[number]
+                origins = [self.get(cursor, v) for v, arg in zip(mine, successor.args) if arg in self.of]
+                values += [*mine, *origins]
+                sizes[number] += len(origins)
+            self._set_operands(op, values)
+            if op.name == "cf.cond_br":
+                op.attrs["operandSegmentSizes"] = sizes
+        self.jumps.clear()
 
     def _set_operands(self, op: Op, values: list[Value]) -> None:
         for number, value in enumerate(op.operands):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import KERNELS
-from triton_jit_ctypes import TritonJitError, tensor
+from triton_jit_ctypes import TritonJitError, scalar, tensor
 
 SOURCE = KERNELS / "sanitize.py"
 
@@ -113,3 +113,23 @@ def test_through_functions(traced):
     lines = births(lambda: traced("calls")((4,), tensor(f32(1, 2, 0, 4)), tensor(out)))
     assert "the division(1, 0) gives inf" in lines[0] and "return 1.0 / x" in lines[1]
     assert lines[2].endswith("tl.store writes it to memory in program (2, 0, 0)")
+
+
+def test_through_while_loops_and_early_returns(traced):
+    out = np.zeros(1, np.float32)
+    branches = traced("branches")
+
+    def call(n, x):
+        branches((1,), tensor(f32(x)), tensor(out), scalar("i32", n))
+
+    call(9, 1.0)
+    assert out[0] == 0
+    call(2, 3.0)
+    assert out[0] == 54
+    for n, x, words, line in (
+        (4, 1.0, "the division(1, 0) gives inf", "return x / 0.0"),
+        (0, 1.0, "tl.log(-98) gives NaN", "return tl.log(y - 100.0)"),
+        (3, 1e20, "the multiplication(1.00000002e+20, 1.00000002e+20) gives inf", "y = y * x"),
+    ):
+        lines = births(lambda n=n, x=x: call(n, x))
+        assert words in lines[0] and lines[1].strip() == line

@@ -305,3 +305,29 @@ def reductions(x_ptr, y_ptr, out_ptr, R: tl.constexpr, C: tl.constexpr):
     tl.store(out_ptr + 2 * C + 2 * R, tl.sum(z - x) + tl.sum(tl.cumsum(x, axis=1)))
     mean = tl.sum(x) / (R * C)
     tl.store(out_ptr + 2 * C + 2 * R + 1, tl.sum((x - mean) * (x - mean)) + tl.max(y) + tl.sum(x * y))
+
+
+# ---- control flow ---------------------------------------------------------------------------------
+
+
+@triton.jit(noinline=True)
+def one_of_three(x, n):
+    if n > 3:
+        return x / 0.0
+    y = x * 2
+    if n > 1:
+        return y
+    return tl.log(y - 100.0)
+
+
+@triton.jit
+def branches(x_ptr, out_ptr, n):
+    x = tl.load(x_ptr)
+    if n == 9:
+        return
+    y = x
+    i = 0
+    while i < n:
+        y = y * x
+        i += 1
+    tl.store(out_ptr, one_of_three(y, n))
