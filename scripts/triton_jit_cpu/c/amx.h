@@ -81,8 +81,7 @@ tj_amx_block_KIND(const bool two_rows, const bool two_columns, int64_t depth, co
   if (two_rows && two_columns) TJ_TILE_STORE(3, low + 16, c_bytes);
 }
 
-TJ_FN void tj_amx_KIND(int64_t m, int64_t n, tj_words w, SUM *c, bool add, void *pack,
-                       tj_ahead *ahead) {
+TJ_FN void tj_amx_KIND(int64_t m, int64_t n, tj_words w, SUM *c, bool add, void *pack) {
   uint32_t *room = (uint32_t *)pack;
   if (w.a_turned) { /* tiles of A are rows of C */
     tj_turn_4(room, w.depth, w.a, w.ak, m, w.depth);
@@ -91,7 +90,6 @@ TJ_FN void tj_amx_KIND(int64_t m, int64_t n, tj_words w, SUM *c, bool add, void 
     room += m * w.depth;
   }
   tj_amx_shape(m, n, w.depth);
-  tj_ahead_start(ahead, (m + 31) / 32 * ((n + 31) / 32));
   for (int64_t j = 0; j < n; j += 32) {
     const uint32_t *b = w.b + j;
     int64_t bk = w.bk;
@@ -109,7 +107,6 @@ TJ_FN void tj_amx_KIND(int64_t m, int64_t n, tj_words w, SUM *c, bool add, void 
         tj_amx_block_KIND(false, true, w.depth, a, w.am, b, bk, to, n, add);
       else
         tj_amx_block_KIND(m > 16, false, w.depth, a, w.am, b, bk, to, n, add);
-      tj_ahead_step(ahead);
     }
   }
   __asm__ volatile("tilerelease" : :);

@@ -144,7 +144,7 @@ typedef tj_operand_SUM tj_sum_KIND;
 TJ_FN __attribute__((always_inline)) void
 tj_rows_KIND(const int rows, const int vectors, int64_t depth, const tj_word_KIND *a, int64_t am,
              int64_t ak, const tj_word_KIND *b, int64_t bk, tj_sum_KIND *c, int64_t ldc,
-             int64_t width, bool add, tj_ahead *ahead) {
+             int64_t width, bool add) {
   enum { LANES = TJ_VECTOR_BYTES / WIDTH };
   const uint64_t bytes = vectors == 2 || width == LANES ? TJ_VECTOR_BYTES : (uint64_t)width * WIDTH;
   tj_vec_SUM sum[TJ_DOT_ROWS][2];
@@ -173,7 +173,6 @@ tj_rows_KIND(const int rows, const int vectors, int64_t depth, const tj_word_KIN
     TJ_UNROLL
     for (int v = 0; v < vectors; v++) __builtin_memcpy(c + r * ldc + v * LANES, &sum[r][v], bytes);
   }
-  tj_ahead_step(ahead);
 }
 
 /* A panel of C: all its rows. */
@@ -181,18 +180,18 @@ TJ_FN __attribute__((always_inline)) void tj_panel_KIND(const int vectors, int64
                                                         const tj_word_KIND *a, int64_t am,
                                                         int64_t ak, const tj_word_KIND *b,
                                                         int64_t bk, tj_sum_KIND *c, int64_t ldc,
-                                                        int64_t width, bool add, tj_ahead *ahead) {
+                                                        int64_t width, bool add) {
   int64_t i = 0;
   /* 8 = 4 + 4 is better than 6 + 2. */
   for (; m - i >= TJ_DOT_ROWS && (TJ_DOT_ROWS != 6 || m - i != 8); i += TJ_DOT_ROWS)
     tj_rows_KIND(TJ_DOT_ROWS, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width,
-                 add, ahead);
+                 add);
   for (; m - i >= 4; i += 4)
-    tj_rows_KIND(4, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add, ahead);
+    tj_rows_KIND(4, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add);
   for (; m - i >= 2; i += 2)
-    tj_rows_KIND(2, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add, ahead);
+    tj_rows_KIND(2, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add);
   for (; i < m; i++)
-    tj_rows_KIND(1, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add, ahead);
+    tj_rows_KIND(1, vectors, depth, a + i * am, am, ak, b, bk, c + i * ldc, ldc, width, add);
 }
 
 /* C[m][n] from words: word (i, k) of A is a[i * am + k * ak]; word (k, j) of B is
@@ -201,11 +200,10 @@ TJ_FN __attribute__((always_inline)) void tj_panels_KIND(int64_t m, int64_t n, i
                                                          const tj_word_KIND *a, int64_t am,
                                                          int64_t ak, const tj_word_KIND *b,
                                                          int64_t bk, bool turned, tj_sum_KIND *c,
-                                                         bool add, void *pack, tj_ahead *ahead) {
+                                                         bool add, void *pack) {
   enum { LANES = TJ_VECTOR_BYTES / WIDTH };
   const int64_t wide = n > LANES ? 2 * LANES : LANES;
   tj_word_KIND *const panel = (tj_word_KIND *)pack;
-  tj_ahead_start(ahead, (m + TJ_DOT_ROWS - 1) / TJ_DOT_ROWS * ((n + wide - 1) / wide));
   for (int64_t j = 0; j < n; j += wide) {
     const tj_word_KIND *part = b + j;
     const int64_t width = n < wide ? n : wide;
@@ -214,9 +212,9 @@ TJ_FN __attribute__((always_inline)) void tj_panels_KIND(int64_t m, int64_t n, i
       part = panel;
     }
     if (n > LANES)
-      tj_panel_KIND(2, m, depth, a, am, ak, part, turned ? wide : bk, c + j, n, width, add, ahead);
+      tj_panel_KIND(2, m, depth, a, am, ak, part, turned ? wide : bk, c + j, n, width, add);
     else
-      tj_panel_KIND(1, m, depth, a, am, ak, part, turned ? wide : bk, c + j, n, width, add, ahead);
+      tj_panel_KIND(1, m, depth, a, am, ak, part, turned ? wide : bk, c + j, n, width, add);
   }
 }
 /*@ tj_dot_KIND @ KIND f32 f64 i32 */
@@ -225,43 +223,43 @@ TJ_FN __attribute__((always_inline)) void tj_panels_KIND(int64_t m, int64_t n, i
  * a vector of memory. */
 TJ_CALL void tj_dot_KIND(int64_t m, int64_t n, int64_t k, const tj_operand_KIND *a, int64_t lda,
                          bool a_turned, const tj_operand_KIND *b, int64_t ldb, bool b_turned,
-                         tj_operand_KIND *c, bool add, void *pack, tj_ahead *ahead) {
+                         tj_operand_KIND *c, bool add, void *pack) {
   if (a_turned)
-    tj_panels_KIND(m, n, k, a, 1, lda, b, ldb, b_turned, c, add, pack, ahead);
+    tj_panels_KIND(m, n, k, a, 1, lda, b, ldb, b_turned, c, add, pack);
   else
-    tj_panels_KIND(m, n, k, a, lda, 1, b, ldb, b_turned, c, add, pack, ahead);
+    tj_panels_KIND(m, n, k, a, lda, 1, b, ldb, b_turned, c, add, pack);
 }
 /*@ tj_dot_bf16 */
 /* The same for bf16, with sums in float. */
 TJ_CALL void tj_dot_bf16(int64_t m, int64_t n, int64_t k, const tj_operand_bf16 *a, int64_t lda,
                          bool a_turned, const tj_operand_bf16 *b, int64_t ldb, bool b_turned,
-                         float *c, bool add, void *pack, tj_ahead *ahead) {
+                         float *c, bool add, void *pack) {
 #ifdef TJ_DOT_PACKED
   const tj_words w = tj_pack_words(m, n, k, 2, a, lda, a_turned, b, ldb, b_turned, &pack);
 #ifdef TJ_DOT_AMX
   if (tj_amx_ready()) {
-    tj_amx_bf16(m, n, w, c, add, pack, ahead);
+    tj_amx_bf16(m, n, w, c, add, pack);
     return;
   }
 #endif
   tj_panels_bf16(m, n, w.depth, (const tj_word_bf16 *)w.a, w.am, w.ak, (const tj_word_bf16 *)w.b,
-                 w.bk, b_turned, c, add, pack, ahead);
+                 w.bk, b_turned, c, add, pack);
 #else
-  tj_dot_f32(m, n, k, a, lda, a_turned, b, ldb, b_turned, c, add, pack, ahead);
+  tj_dot_f32(m, n, k, a, lda, a_turned, b, ldb, b_turned, c, add, pack);
 #endif
 }
 /*@ tj_dot_i8 */
 /* The same for int8, with sums in int32. */
 TJ_CALL void tj_dot_i8(int64_t m, int64_t n, int64_t k, const tj_operand_i8 *a, int64_t lda,
                        bool a_turned, const tj_operand_i8 *b, int64_t ldb, bool b_turned,
-                       int32_t *c, bool add, void *pack, tj_ahead *ahead) {
+                       int32_t *c, bool add, void *pack) {
   const tj_words w = tj_pack_words(m, n, k, sizeof(*a), a, lda, a_turned, b, ldb, b_turned, &pack);
 #ifdef TJ_DOT_AMX
   if (tj_amx_ready()) {
-    tj_amx_i8(m, n, w, c, add, pack, ahead);
+    tj_amx_i8(m, n, w, c, add, pack);
     return;
   }
 #endif
   tj_panels_i8(m, n, w.depth, (const tj_word_i8 *)w.a, w.am, w.ak, (const tj_word_i8 *)w.b, w.bk,
-               b_turned, c, add, pack, ahead);
+               b_turned, c, add, pack);
 }

@@ -15,8 +15,7 @@ from .. import ctype
 from ..buffers import Buffer
 from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
-from ..ir import Op, Ptr, Scalar, Tile, Value, parent_op
-from ..nest import ZERO, Index, Nest
+from ..ir import Op, Scalar, Tile, Value
 from ..operands import Kind, Operand, keep_operand, kind_of, transposes
 from ..plan import PRODUCTS
 from ..registry import statement
@@ -28,22 +27,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ahead:
-    """Where an operand comes from: C for the addresses of its first two rows in memory."""
-
-    first: str
-    second: str
-    rows: int
-    bytes: int
-
-
-@dataclass(frozen=True)
 class Stored:
     """An operand in storage, and whether its last two dimensions have changed places."""
 
     buffer: Buffer
     turned: bool
-    note: Ahead | None = None  # where it was loaded from
 
     @property
     def row(self) -> int:
@@ -70,36 +58,7 @@ def _operand(func: FuncEmitter, value: Value, kind: Kind) -> Stored:
             return Stored(found, turned)
     root = keep_operand(func, value, kind)
     func.nest([root])
-    return Stored(root.buffer, turned != root.turned, _ahead(func, value, root.turned))
-
-
-def _ahead(func: FuncEmitter, value: Value, column: bool) -> Ahead | None:
-    """Where a loop loads an operand from, if that is one matrix in memory."""
-    loads = func.loads([value])
-    if len(loads) != 1 or not _in_loop(loads[0]):
-        return None
-    pointer = loads[0].operands[0]
-    shape = ctype.shape(value.type)
-    if len(shape) != 2 or ctype.shape(pointer.type) != shape or func.loads([pointer]):
-        return None
-    if column:
-        shape = (shape[1], shape[0])
-    nest = Nest(func, (), [], None)
-    second = (ZERO, Index(1)) if column else (Index(1), ZERO)
-    names = [nest.eval(pointer, at).text for at in ((ZERO, ZERO), second)]
-    if nest.buffers:  # the rows' addresses are in storage: anywhere in memory
-        return None
-    func.code += nest.lines[0]
-    kind = ctype.elem(pointer.type)
-    assert isinstance(kind, Ptr) and not isinstance(kind.elem, Tile)
-    return Ahead(names[0], names[1], shape[0], shape[1] * ctype.size(kind.elem))
-
-
-def _in_loop(op: Op) -> bool:
-    above = parent_op(op)
-    while above is not None and above.name not in ("scf.for", "scf.while"):
-        above = parent_op(above)
-    return above is not None
+    return Stored(root.buffer, turned != root.turned)
 
 
 @statement("tt.dot")
@@ -129,17 +88,16 @@ def product(func: FuncEmitter, op: Op, left: Stored, right: Stored, kind: Kind, 
     names = [func.touch(x) for x in (left.buffer, right.buffer, target, pack)]
     batch = shape[0] if len(shape) == 3 else 1
     at = [""] * 3
-    lines: list[str] = []
+    lines = []
     if batch > 1:
         item = func.fresh("item")
         lines.append(f"for (int64_t {item} = 0; {item} < {batch}; {item}++)")
         at = [f" + {item} * {n}" for n in (left.item, right.item, rows * columns)]
     turned = ["true" if x.turned else "false" for x in (left, right)]
-    ahead = _note_ahead(func, left, right, lines)
     lines.append(
         f"{'  ' if batch > 1 else ''}tj_dot_{kind.name}({rows}, {columns}, {depth}, {names[0]}{at[0]}, {left.row},"
         f" {turned[0]}, {names[1]}{at[1]}, {right.row}, {turned[1]}, {names[2]}{at[2]},"
-        f" {'false' if zero else 'true'}, {names[3]}, {ahead});"
+        f" {'false' if zero else 'true'}, {names[3]});"
     )
     func.block(dict.fromkeys((left.buffer, right.buffer, target, pack)), lines)
     if narrow:
@@ -147,18 +105,6 @@ def product(func: FuncEmitter, op: Op, left: Stored, right: Stored, kind: Kind, 
         func.round_buffer(target, rounded, result)
         target = rounded
     func.buffers_of[result] = target
-
-
-def _note_ahead(func: FuncEmitter, left: Stored, right: Stored, lines: list[str]) -> str:
-    """Tells where the operands were loaded from; C for what may be fetched ahead."""
-    if left.note is None and right.note is None:
-        return "0"
-    name = func.fresh("ahead")
-    func.top.append(f"tj_ahead {name} = {{0}};")
-    for number, note in enumerate((left.note, right.note)):
-        if note is not None:
-            lines.append(f"tj_ahead_note(&{name}, {number}, {note.first}, {note.second}, {note.rows}, {note.bytes});")
-    return f"&{name}"
 
 
 def _pack_bytes(rows: int, columns: int, depth: int, left: Stored, right: Stored, kind: Kind) -> int:
