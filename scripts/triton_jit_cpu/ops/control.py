@@ -140,11 +140,17 @@ def scf_yield(func: FuncEmitter, op: Op) -> None:
         shifts = [(a, v) for a, v in pairs if a in func.plan.shifts]
         rest = [(a, v) for a, v in pairs if a not in func.plan.shifts]
         func.flush()
-        assign(func, [a for a, _ in rest], [v for _, v in rest])
+        carried = {func.scalar(a).text for a, _ in rest if not isinstance(a.type, Tile)}
+        steps: list[tuple[str, str]] = []
         for arg, _ in shifts:
             for add, number in func.plan.shifts[arg].steps:
                 amount = func.uniform(add.operands[number])
-                func.line(f"{func.shifted[arg].offset} += {amount};")
+                if amount in carried:  # it changes before it is added
+                    amount = func.constant(add.operands[number].type, arg.name or "step", amount)
+                steps.append((func.shifted[arg].offset, amount))
+        assign(func, [a for a, _ in rest], [v for _, v in rest])
+        for offset, amount in steps:
+            func.line(f"{offset} += {amount};")
     elif parent.name == "scf.while":
         before = parent.regions[0].blocks[0]
         assign(func, before.args, op.operands)
