@@ -184,7 +184,9 @@ def compile_failure(api: TritonApi, function: Function, error: BaseException) ->
     for cause in chain:
         status = getattr(cause, "status", None)
         if isinstance(status, str) and status in _BACKEND_STATUSES:
-            return Failure(status, f"kernel '{function.name}' ({function.location.path}): {text_of(cause)}", text)
+            # A traceback through the code generator would only repeat a message that says it all.
+            shown = "" if getattr(cause, "explains", False) else text
+            return Failure(status, f"kernel '{function.name}' ({function.location.path}): {text_of(cause)}", shown)
     if any(isinstance(cause, MemoryError) for cause in chain):  # Triton wraps what its visitors raise
         return Failure("E_OUT_OF_MEMORY", f"out of memory while compiling kernel '{function.name}'", text)
     if isinstance(error, KeyboardInterrupt):  # says nothing about the kernel: another try may compile

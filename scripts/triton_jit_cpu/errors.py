@@ -17,6 +17,7 @@ class CpuError(Exception):
     """Base of all errors raised by this package."""
 
     status = "E_COMPILE"
+    explains = True  # the message says it all: nobody needs the traceback
 
 
 class UnsupportedOp(CpuError):
@@ -58,6 +59,7 @@ class BadTtir(CpuError):
     """The TTIR text could not be read. Points at a Triton release that is not known yet."""
 
     status = "E_COMPILE"
+    explains = False
 
 
 class BadOption(CpuError, ValueError):
