@@ -166,7 +166,7 @@ class ModuleEmitter:
         offsets, size = place(emitter.buffers, emitter.loop_spans)
         self.scratch_sizes[func.name] = size
         code = [_with_offsets("  " + line, offsets) for line in commented(lines)]
-        text = "\n".join(code)
+        text = "\n".join(line for line in code if not line.lstrip().startswith("/*"))  # comments use nothing
         head = Line(f"static int32_t {self.c_name(func)}({', '.join(params)}) {{", user_frame(func.loc))
         unused = [
             f"  (void){name};" for name in ("pg", "scratch", *emitter.results) if not re.search(rf"\b{name}\b", text)
