@@ -81,10 +81,9 @@ static void say(tj_cpu_report *report, const tj_cpu_event *event, const char *wh
 
 /* ---- checks ------------------------------------------------------------------------------------ */
 
-static bool refuse(const tj_cpu_address *state, tj_cpu_report *report, const tj_cpu_event *event,
-                   uint64_t address, const tj_cpu_argument *argument, tj_cpu_side side) {
+static bool refuse(tj_cpu_report *report, const tj_cpu_event *event, uint64_t address,
+                   const tj_cpu_argument *argument, tj_cpu_side side) {
   const tj_cpu_site *site = event->site;
-  (void)state;
   if (!tj_cpu_report_counts(report, site, NULL)) return false;
   char what[256], where[256];
   tj_cpu_argument_words(argument, address, site->size, what, sizeof what);
@@ -93,9 +92,8 @@ static bool refuse(const tj_cpu_address *state, tj_cpu_report *report, const tj_
   return false;
 }
 
-static bool refuse_stray(const tj_cpu_address *state, tj_cpu_report *report,
-                         const tj_cpu_event *event, uint64_t address, const char *where) {
-  (void)state;
+static bool refuse_stray(tj_cpu_report *report, const tj_cpu_event *event, uint64_t address,
+                         const char *where) {
   if (!tj_cpu_report_counts(report, event->site, NULL)) return false;
   char what[256];
   tj_cpu_argument_words(NULL, address, event->site->size, what, sizeof what);
@@ -118,12 +116,11 @@ bool tj_cpu_address_check(tj_cpu_address *state, tj_cpu_report *report, const tj
   if (argument && argument->extent.known) {
     tj_cpu_side side = tj_cpu_argument_side(argument, address, site->size);
     if (side == TJ_CPU_WITHIN) return true;
-    return refuse(state, report, event, address, argument, side);
+    return refuse(report, event, address, argument, side);
   }
-  if (address < FIRST_PAGES)
-    return refuse_stray(state, report, event, address, "through a null pointer");
+  if (address < FIRST_PAGES) return refuse_stray(report, event, address, "through a null pointer");
   if (argument == NULL && site->parameter == -1 && !has_unknown_extent(arguments))
-    return refuse_stray(state, report, event, address, "which is in none of the arguments");
+    return refuse_stray(report, event, address, "which is in none of the arguments");
   state->unchecked[argument ? (size_t)(argument - arguments->list) : arguments->n]++;
   return true;
 }

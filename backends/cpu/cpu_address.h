@@ -20,7 +20,7 @@ typedef struct tj_cpu_address {
 
 /* NULL: no memory. */
 tj_cpu_address *tj_cpu_address_new(const tj_cpu_arguments *arguments);
-void tj_cpu_address_free(tj_cpu_address *address);
+void tj_cpu_address_free(tj_cpu_address *state);
 
 /* False: the access must be skipped, and is reported. */
 bool tj_cpu_address_check(tj_cpu_address *state, tj_cpu_report *report, const tj_cpu_event *event,

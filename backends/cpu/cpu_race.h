@@ -32,9 +32,9 @@ typedef struct tj_cpu_race tj_cpu_race;
 tj_cpu_race *tj_cpu_race_new(const tj_cpu_arguments *arguments, size_t limit, uint32_t programs);
 void tj_cpu_race_free(tj_cpu_race *race);
 
-/* `program` is the linear id of the event's. */
+/* `id` is the linear number of the event's program. */
 void tj_cpu_race_access(tj_cpu_race *race, tj_cpu_report *report, const tj_cpu_event *event,
-                        uint64_t program, uint64_t address);
+                        uint64_t id, uint64_t address);
 
 /* Logs what was not watched. */
 void tj_cpu_race_end(const tj_cpu_race *race, const char *function);

@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
   tj_launch launch = TJ_LAUNCH_INIT;
   launch.grid[0] = 4;
   tj_arg args[] = {tj_ptr(x, TJ_FP32), tj_ptr(out, TJ_FP32), tj_float(3), tj_int(N), tj_int(256)};
-  for (int i = atoi(argv[2]); i > 0; i--)
+  for (long i = strtol(argv[2], NULL, 10); i > 0; i--)
     if (tj_function_call(scale, &launch, args, 5) != TJ_OK) return fail();
   printf("%g\n", (double)out[N - 1]);
   return 0;
