@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from . import ctype
 from .ir import Op, Scalar, Tile, Value
 from .nest import Nest
+from .roots import Root
 
 if TYPE_CHECKING:
     from .func import FuncEmitter
@@ -23,6 +24,28 @@ if TYPE_CHECKING:
 
 # The elements of the result are elements of the operand.
 _SAME_RANGE = ("tt.splat", "tt.expand_dims", "tt.broadcast", "tt.trans", "tt.reshape", "arith.extsi")
+
+
+# Numbers are looked at where the tile is so many times larger.
+_FEW = 8
+
+
+class Measure(Root):
+    """The least and the largest element of an integer tile."""
+
+    serial = True
+
+    def __init__(self, value: Value, name: str) -> None:
+        self.value, self.name = value, name
+        self.shape = ctype.shape(value.type)
+
+    def values(self) -> list[Value]:
+        return [self.value]
+
+    def body(self, nest: Nest) -> None:
+        element = nest.eval(self.value, nest.index).text
+        nest.emit(nest.n, f"if ({element} < {self.name}.low) {self.name}.low = {element};")
+        nest.emit(nest.n, f"if ({element} > {self.name}.high) {self.name}.high = {element};")
 
 
 class AliasCheck:
@@ -100,6 +123,21 @@ class AliasCheck:
     def _is_lazy(self, value: Value) -> bool:
         return isinstance(value.type, Tile) and value not in self.func.buffers_of and value not in self.func.shifted
 
+    def _measured(self, value: Value) -> str | None:
+        """The range of numbers from memory, by a look at all of them, if they are few."""
+        assert isinstance(value.type, Tile)
+        elements = 1
+        for extent in self.shape:
+            elements *= extent
+        if not isinstance(value.type.elem, Scalar) or value.type.size * _FEW > elements:
+            return None
+        name = self.func.fresh(f"{value.name or 'v'}_found")
+        outer, self.func.code = self.func.code, [f"tj_range {name} = {{INT64_MAX, INT64_MIN, true}};"]
+        self.func.nest([Measure(value, name)])
+        self.lines += self.func.code
+        self.func.code = outer
+        return name
+
     def _range_text(self, value: Value) -> str | None:
         kind = ctype.elem(value.type)
         if not isinstance(value.type, Tile):
@@ -115,7 +153,9 @@ class AliasCheck:
             size = 1 if isinstance(kind, Scalar) else ctype.size(_target(value))
             return f"tj_range_add({base}, tj_range_of({shift.offset} * {size}), {kind.bits})"
         op = value.op
-        if op is None or value in self.func.buffers_of:
+        if value in self.func.buffers_of or op is not None and op.name == "tt.load":
+            return self._measured(value)
+        if op is None:
             return None
         name = op.name
         if name == "tt.make_range":

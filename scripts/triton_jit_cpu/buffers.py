@@ -30,6 +30,7 @@ class Buffer:
     start: int
     end: int
     external: bool = False  # storage of the caller, not in this function's scratch
+    order: tuple[int, ...] | None = None  # dimensions as they are stored, outermost first; None: as they are
 
     @property
     def ctype(self) -> str:

@@ -20,6 +20,7 @@ from .errors import BadTtir
 from .ir import Func, Op, Tile, Value
 from .location import where
 from .nest import Nest
+from .order import contiguous, crossing
 from .plan import Plan, Planner, is_lazy
 from .reduction import Reduce
 from .registry import ELEMENTWISE
@@ -163,38 +164,61 @@ class Groups(Storage):
         if late:
             raise BadTtir(f"{where(late[0].loc)}: internal error: a load would move behind a store")
         self.last_write = max([self.last_write, *(r.op.position for r in stores)])
+        turned = self._turn(roots)
+        self._fused(roots, stores)
+        for value in turned:
+            del self.buffers_of[value]
+        for root in roots:
+            if isinstance(root, Keep):
+                self.buffers_of[root.value] = root.buffer
+
+    def _turn(self, roots: list[Root]) -> list[Value]:
+        """Does the loads first that want another innermost loop; see order.py. Returns their values."""
+        values = [v for r in roots for v in r.values()]
+        shape = roots[0].shape
+        inner = self._innermost(roots, shape)
+        found = crossing(self.emitter, values, shape, inner) if inner is not None else []
+        for op, moving in found:
+            value = op.results[0]
+            extents = ctype.shape(value.type)
+            ranks = sorted(range(len(extents)), key=lambda d: (extents[d] != 1, d == moving))
+            along = ranks[-2]
+            rows, turned = self.new_buffer(value, RAW), self.new_buffer(value, RAW)
+            rows.order, turned.order = (*ranks[:-2], moving, along), tuple(ranks)
+            self.nest([Keep(value, rows)])
+            names = [self.touch(turned), self.touch(rows)]
+            call = (
+                f"tj_transpose_{ctype.size(value.type)}({names[0]}, {names[1]}, {extents[moving]}, {extents[along]});"
+            )
+            self.block([rows, turned], [call])
+            self.buffers_of[value] = turned
+        return [op.results[0] for op, _ in found]
+
+    def _fused(self, roots: list[Root], stores: list[Store]) -> None:
+        """Writes one nest, or two versions where accesses may overlap."""
         loads = self.loads(v for r in roots for v in r.values()) if stores else []
         if not stores or (not loads and len(stores) == 1):
             self.nest(roots)
-            self._kept(roots)
             return
         check = AliasCheck(self.emitter, roots[0].shape)
         verdict = check.fusible(loads, stores)
         if verdict == "true":
             self.nest(roots)
-            self._kept(roots)
-            return
-        if verdict is not None:
+        elif verdict is None:
+            self._careful(roots, stores)
+        else:
             self.code += check.lines
             self.line(f"if ({verdict}) {{")
             self._indented(lambda: self.nest(roots))
             self.line("} else { /* accesses may overlap: first all loads, then all stores */")
             self._indented(lambda: self._careful(roots, stores))
             self.line("}")
-        else:
-            self._careful(roots, stores)
-        self._kept(roots)
 
     def _indented(self, write: Callable[[], None]) -> None:
         outer, self.code = self.code, []
         write()
         inner, self.code = self.code, outer
         self.code += ["  " + line for line in inner]
-
-    def _kept(self, roots: list[Root]) -> None:
-        for root in roots:
-            if isinstance(root, Keep):
-                self.buffers_of[root.value] = root.buffer
 
     def _careful(self, roots: list[Root], stores: list[Store]) -> None:
         """Evaluates everything that reads memory first, then writes."""
@@ -246,17 +270,7 @@ class Groups(Storage):
 
     def contiguous(self, values: list[Value], shape: tuple[int, ...], pointers: Iterable[Value] = ()) -> dict[int, int]:
         """For each dimension, how many accesses are to neighbours in memory along it."""
-        votes = {d: 0 for d, n in enumerate(shape) if n != 1}
-        accesses = [*pointers, *(op.operands[0] for op in self.loads(values))]
-        for d in votes:
-            mark = self.names_mark()
-            probe = Nest(self.emitter, shape, [], d)
-            for pointer in accesses:
-                if isinstance(pointer.type, Tile) and pointer.type.shape == shape:
-                    if probe.linear.coefficient(pointer, probe.index) == 1:
-                        votes[d] += 1
-            self.names_release(mark)
-        return votes
+        return contiguous(self.emitter, values, shape, pointers)
 
     # Tiles in storage
 

@@ -28,6 +28,7 @@ _FILES = (
     "special.h",
     "directed.h",
     "range.h",
+    "transpose.h",
     "print.h",
     "wait.h",
     "sanitize.h",

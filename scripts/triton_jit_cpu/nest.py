@@ -258,14 +258,18 @@ class Nest:
 
     def read(self, buffer: Buffer, value: Value, indices: Indices, form: str) -> Expr:
         """An element of a stored tile."""
-        at = self.flat(indices, buffer.shape)
-        name = self.use(buffer)
-        text = f"{name}[{self.index_text(at)}]"
+        at = self.position(buffer, indices)
+        text = f"{self.use(buffer)}[{self.index_text(at)}]"
         if ctype.elem(value.type) == Scalar("i1"):
             text += " != 0"
         read = self.define(ctype.local(value.type, buffer.form), value.name or "t", text, at.level)
         self.remember(value, indices, buffer.form, read)
         return self.convert(read.text, buffer.form, form, value, at.level)
+
+    def position(self, buffer: Buffer, indices: Indices) -> Index:
+        """Where an element lies in storage."""
+        order = buffer.order or range(len(buffer.shape))
+        return self.flat(tuple(indices[d] for d in order), tuple(buffer.shape[d] for d in order))
 
     def use(self, buffer: Buffer) -> str:
         """The C name of a buffer; notes that the nest touches it."""

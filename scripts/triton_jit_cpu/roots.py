@@ -60,11 +60,11 @@ class Keep(Root):
 
     def contiguous(self) -> int:
         """The dimension along which the buffer's elements are neighbours."""
-        return len(self.shape) - 1
+        return self.buffer.order[-1] if self.buffer.order else len(self.shape) - 1
 
     def body(self, nest: Nest) -> None:
         element = nest.eval(self.value, nest.index, self.buffer.form)
-        at = nest.flat(nest.index, self.shape)
+        at = nest.position(self.buffer, nest.index)
         nest.write(f"{nest.use(self.buffer)}[{nest.index_text(at)}] = {element.text};")
 
 

@@ -44,7 +44,7 @@ def reshape(nest: Nest, op: Op, indices: Indices, form: str) -> Expr:
     assert isinstance(source, Tile) and isinstance(result, Tile)
     position = nest.flat(indices, result.shape)
     buffer = nest.func.buffers_of.get(op.operands[0])
-    if buffer is not None:
+    if buffer is not None and buffer.order is None:
         # In storage an element's position is the same for both shapes.
         name = nest.use(buffer)
         text = f"{name}[{nest.index_text(position)}]"
