@@ -21,6 +21,7 @@ class Root:
     barrier = False  # writes user memory
     masked = True  # does nothing where the masks are false
     serial = False  # its elements must be done one by one, in order
+    backwards = False  # the blocks of the innermost loop come from the end
 
     def values(self) -> list[Value]:
         """The tiles it evaluates at the index of the nest."""

@@ -96,7 +96,10 @@ def _blocks(nest: Nest, bodies: Bodies, limit: str, stop: str, block: str, behin
         last = bodies.empty if bodies.empty is not None else choices.pop()[1]
     else:
         last = bodies.fast
-    lines = [f"for (int64_t {block} = 0; {block} < {nest.extent}; {block} += {nest.lanes}) {{"]
+    head = f"{block} = 0; {block} < {nest.extent}; {block} += {nest.lanes}"
+    if any(root.backwards for root in nest.roots):
+        head = f"{block} = {nest.extent - nest.lanes}; {block} >= 0; {block} -= {nest.lanes}"
+    lines = [f"for (int64_t {head}) {{"]
     for number, (test, body) in enumerate(choices):
         lines.append(f"  {'} else if' if number else 'if'} ({test}) {{")
         lines += indent(indent(_lanes(nest, block, body)))

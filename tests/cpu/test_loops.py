@@ -97,9 +97,11 @@ def unvectorised(c):
     """The loops that should vectorise, and do not."""
     lines = [line for line in c.splitlines() if not line.startswith("#line")]
     flags = [f for f in toolchain.FLAGS if f != "-w"]
-    command = [*toolchain.find_compiler().command, *flags, "-fopt-info-vec-optimized", "-xc", "-", "-o", "/dev/null"]
+    command = [*toolchain.find_compiler().command, *flags, "-fopt-info-optimized", "-xc", "-", "-o", "/dev/null"]
     report = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True).stderr
-    done = {int(n) for n in re.findall(r"<stdin>:(\d+):\d+: optimized: *loop vectorized", report)}
+    # Fills and copies become calls of memset and memcpy.
+    good = r"<stdin>:(\d+):\d+: optimized: *(?:loop vectorized|Loop \d+ distributed: split to 0 loops and)"
+    done = {int(n) for n in re.findall(good, report)}
     failed = []
     for number, line in enumerate(lines, 1):
         if line.strip() != "TJ_VECTOR" or number + 1 in done:

@@ -9,7 +9,8 @@ the innermost loop the elements are cut into blocks, and within a block:
 2. the running result at i is the one at i - 16, combined with ``window[i]``; for the first 16
    elements of a block it is the last one of the block in front.
 
-All these loops vectorise; they need an associative region, as Triton does, but no other
+A scan from the end is the mirror image of this, with blocks from the end, so that memory is read
+forwards. All these loops vectorise; they need an associative region, as Triton does, but no other
 property. The order does not depend on anything but the extent.
 """
 
@@ -59,6 +60,7 @@ class Scan(Root):
     def begin(self, nest: Nest) -> None:
         if not self._inner(nest):
             return
+        self.backwards = self.reverse
         names = [result.name or "scan" for result in self.op.results]
         self.windows, self.next, self.runs = (
             [self.func.fresh(f"{name}_{role}") for name in names] for role in ("window", "next", "run")
@@ -73,7 +75,7 @@ class Scan(Root):
 
     def _place(self, nest: Nest) -> Indices:
         """The index of the element that is scanned now."""
-        if not self.reverse:
+        if not self.reverse or self._inner(nest):
             return nest.index
         along = add(Index(self.shape[self.axis] - 1), scale(nest.index[self.axis], -1))
         return (*nest.index[: self.axis], along, *nest.index[self.axis + 1 :])
@@ -115,12 +117,16 @@ class Scan(Root):
             source, target, distance = target, source, 2 * distance
         carries = [self.func.fresh("carry") for _ in self.runs]
         for carry, run, kind in zip(carries, self.runs, self.types):
-            lines.append(f"{ctype.declare(ctype.local(kind), carry)} = {run}[{self.width - 1}];")
-        lines += self._chunk(nest, start, "0", source, carries)
+            lines.append(f"{ctype.declare(ctype.local(kind), carry)} = {run}[{0 if self.reverse else self.width - 1}];")
+        first = nest.lanes - self.width if self.reverse else 0
+        lines += self._chunk(nest, start, str(first), source, carries)
         if self.width < nest.lanes:
             at = self.func.fresh("chunk")
+            head = f"{at} = {self.width}; {at} < {nest.lanes}; {at} += {self.width}"
+            if self.reverse:
+                head = f"{at} = {first - self.width}; {at} >= 0; {at} -= {self.width}"
             lines += [
-                f"for (int64_t {at} = {self.width}; {at} < {nest.lanes}; {at} += {self.width}) {{",
+                f"for (int64_t {head}) {{",
                 *("  " + line for line in self._chunk(nest, start, at, source, None)),
                 "}",
             ]
@@ -129,14 +135,16 @@ class Scan(Root):
     def _step(self, nest: Nest, source: list[str], target: list[str], distance: int) -> list[str]:
         """Windows of twice the size."""
         inner: list[str] = []
-        old = [f"{name}[lane - {distance}]" for name in source]
+        old = [f"{name}[lane {'+' if self.reverse else '-'} {distance}]" for name in source]
+        low, high = (0, nest.lanes - distance) if self.reverse else (distance, nest.lanes)
+        rest = (high, nest.lanes) if self.reverse else (0, low)  # they have all there is already
         new = self.func.inline(self.region, old + [f"{name}[lane]" for name in source], inner)
         return [
-            f"for (int64_t lane = 0; lane < {distance}; lane++) {{",
+            f"for (int64_t lane = {rest[0]}; lane < {rest[1]}; lane++) {{",
             *(f"  {b}[lane] = {a}[lane];" for a, b in zip(source, target)),
             "}",
             "TJ_VECTOR",
-            f"for (int64_t lane = {distance}; lane < {nest.lanes}; lane++) {{",
+            f"for (int64_t lane = {low}; lane < {high}; lane++) {{",
             *("  " + line for line in inner),
             *(f"  {b}[lane] = {value};" for b, value in zip(target, new)),
             "}",
@@ -148,7 +156,8 @@ class Scan(Root):
         windows = [f"{name}[{at} + lane]" for name in source]
         new = self.func.inline(self.region, [*(carries or [f"{run}[lane]" for run in self.runs]), *windows], lines)
         if carries is not None:
-            new = [f"{start} == 0 ? {window} : {value}" for window, value in zip(windows, new)]
+            first = nest.extent - nest.lanes if self.reverse else 0
+            new = [f"{start} == {first} ? {window} : {value}" for window, value in zip(windows, new)]
         names = [self.func.fresh("now") for _ in new]
         for name, value, kind in zip(names, new, self.types):
             lines.append(f"{ctype.declare(ctype.local(kind), name)} = {value};")
