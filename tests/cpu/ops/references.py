@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Combine functions of reductions and scans: in Triton, and what they should give."""
+"""What operations should give, and the combine functions of reductions and scans in Triton."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from kinds import encode, wrap
+from kinds import B1, F64, decode, encode, odd_double, wrap
 
 HELPERS = """
 @triton.jit
@@ -115,3 +117,28 @@ def matrix(a, b, c, d, e, f, g, h):
 def affine(a, b, c, d):
     """x -> a x + b, then x -> c x + d."""
     return c * a, c * b + d
+
+
+def convert(source, target, array, towards_zero=False):
+    """What a cast should give."""
+    if target is B1:
+        return decode(source, array) != 0
+    if source.integer:
+        if target.integer:
+            return wrap(target, array)
+        if target is F64:
+            return np.array([float(int(v)) for v in array])
+        return encode(target, [odd_double(int(v)) for v in array])
+    numbers = decode(source, array)
+    if target.integer:
+        return np.array([saturated(target, v) for v in numbers], target.store)
+    return encode(target, numbers, towards_zero)
+
+
+def saturated(kind, value):
+    """A double to an integer: towards zero, clamped; NaN is 0."""
+    if math.isnan(value):
+        return 0
+    if math.isinf(value):
+        return kind.high if value > 0 else kind.low
+    return min(max(math.trunc(value), kind.low), kind.high)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from engine import Case, Group, Input, bitwise, cases
 from kinds import (
@@ -20,14 +18,12 @@ from kinds import (
     FLOATS,
     FP8,
     INTEGERS,
-    decode,
     encode,
-    odd_double,
     random,
     special,
     table,
-    wrap,
 )
+from references import convert
 
 RNG = np.random.default_rng(12)
 N = 1024
@@ -78,31 +74,6 @@ def values(kind):
     made = encode(kind, numbers)[: N // 4 * 3]
     wide = random(kind, (N - len(made)) // 2, RNG, min(60, kind.bias))
     return np.concatenate([made, wide, random(kind, N - len(made) - len(wide), RNG)])
-
-
-def convert(source, target, array, towards_zero=False):
-    """What a cast should give."""
-    if target is B1:
-        return decode(source, array) != 0
-    if source.integer:
-        if target.integer:
-            return wrap(target, array)
-        if target is F64:
-            return np.array([float(int(v)) for v in array])
-        return encode(target, [odd_double(int(v)) for v in array])
-    numbers = decode(source, array)
-    if target.integer:
-        return np.array([saturated(target, v) for v in numbers], target.store)
-    return encode(target, numbers, towards_zero)
-
-
-def saturated(kind, value):
-    """A double to an integer: towards zero, clamped; NaN is 0."""
-    if math.isnan(value):
-        return 0
-    if math.isinf(value):
-        return kind.high if value > 0 else kind.low
-    return min(max(math.trunc(value), kind.low), kind.high)
 
 
 # Triton converts fp8 from and to other floating-point types only.
