@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import ctype
@@ -30,6 +30,7 @@ class Buffer:
     start: int
     end: int
     external: bool = False  # storage of the caller, not in this function's scratch
+    blocks: set[int] = field(default_factory=set)  # blocks of the function that use it
     order: tuple[int, ...] | None = None  # dimensions as they are stored, outermost first; None: as they are
 
     @property
@@ -64,6 +65,7 @@ class Storage:
         self.buffers: list[Buffer] = []
         self.buffers_of: dict[Value, Buffer] = {}
         self.clock = 0
+        self.block_number = 0  # of the function's blocks, the one that is being written
         self.loop_spans: list[tuple[int, int]] = []
         self.current: Op | None = None
         self.last_comment: tuple[str, int] | None = None
@@ -115,6 +117,7 @@ class Storage:
         """Notes a use of the storage now, and names it."""
         buffer.end = max(buffer.end, self.clock)
         buffer.start = min(buffer.start, self.clock)
+        buffer.blocks.add(self.block_number)
         return buffer.name
 
     def open_buffers(self, buffers: Iterable[Buffer]) -> list[str]:

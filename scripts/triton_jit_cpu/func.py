@@ -250,9 +250,12 @@ class FuncEmitter(Groups):
                 if number:
                     self.line(f"{self.labels[block]}:;")
                 self.last_comment = None
+                self.block_number = number
                 self.emit_block(block)
             for buffer in self.buffers:
-                buffer.start, buffer.end = 0, self.clock + 1
+                # What one block writes and reads is dead when the block ends, however often it runs.
+                if len(buffer.blocks) > 1:
+                    buffer.start, buffer.end = 0, self.clock + 1
         else:
             self.emit_block(self.func.body.blocks[0])
 

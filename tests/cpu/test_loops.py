@@ -248,3 +248,31 @@ def test_rows_by_index_may_overlap():
     np.testing.assert_array_equal(out[:9], want)
     launch(rows_kernel, (1,), index=index, x=x, out=x, n=9, N=128, R=16)
     np.testing.assert_array_equal(x[:9], want)
+
+
+@triton.jit
+def stages_kernel(x, out, n, skip, B: tl.constexpr, EARLY: tl.constexpr):
+    """Tiles that are in storage one after the other."""
+    if EARLY:
+        if skip > tl.program_id(0):
+            return
+    offs = tl.arange(0, B)
+    v = tl.load(x + offs, mask=offs < n, other=0.0)
+    for _ in tl.static_range(4):
+        v = tl.cumsum(tl.exp(v - tl.max(v, axis=0)), axis=0)
+        v = v / tl.sum(v, axis=0)
+    tl.store(out + offs, v, mask=offs < n)
+
+
+def test_scratch_is_reused_in_functions_with_branches():
+    sizes = []
+    for early in (False, True):
+        x, out = f32(900), f32(900)
+        program = launch(stages_kernel, (1,), x=x, out=out, n=900, skip=0, B=1024, EARLY=early)
+        sizes.append(program.info.scratch_size)
+        v = np.append(x, np.zeros(124, np.float32)).astype(np.float64)
+        for _ in range(4):
+            v = np.cumsum(np.exp(v - v.max()))
+            v /= v.sum()
+        np.testing.assert_allclose(out, v[:900], rtol=1e-4)
+    assert sizes[1] == sizes[0] < 4 * 3 * 4096
