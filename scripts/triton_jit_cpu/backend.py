@@ -20,7 +20,7 @@ from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
 
 from . import sanitize, toolchain
-from .errors import XdslMissing
+from .errors import BadOption, XdslMissing
 from .lines import with_directives
 
 ABI = 2
@@ -128,11 +128,13 @@ class CpuBackend(BaseBackend):
 
     def _sanitizers(self, asked: str | None) -> tuple[str, ...]:
         """The option's, or else the environment's; kernels for other vendors' drivers have none."""
-        if asked is not None:
-            return sanitize.parse_words(asked, "the option sanitize")
-        if self.target.backend != "cpu":
-            return ()
-        return sanitize.parse_words(os.environ.get(sanitize.VARIABLE, ""), sanitize.VARIABLE)
+        ours = self.target.backend == "cpu"
+        if asked is None:
+            return sanitize.parse_words(os.environ.get(sanitize.VARIABLE, ""), sanitize.VARIABLE) if ours else ()
+        words = sanitize.parse_words(asked, "the option sanitize")
+        if words and not ours:
+            raise BadOption(f"the option sanitize is for the backend cpu, not for {self.target.backend}")
+        return words
 
     def pack_metadata(self, metadata: Any) -> tuple:
         """What Triton's own launcher would get; not used by the library."""

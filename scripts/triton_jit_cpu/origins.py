@@ -160,9 +160,9 @@ class _Origins:
         cursor = behind(op)
         sources = [v for v in op.operands if _is_float(v.type)]
         wrong = self._all(cursor, "arith.ori", [self._badness(cursor, v) for v in sources])
-        origin = self._all(cursor, "arith.maxui", [self.get(cursor, v) for v in sources])
+        origin = self._all(cursor, "arith.maxsi", [self.get(cursor, v) for v in sources])
         folded = []
-        for value, name in ((wrong, "arith.ori"), (origin, "arith.maxui")):
+        for value, name in ((wrong, "arith.ori"), (origin, "arith.maxsi")):
             copy = cursor.op(op.name, [value], [like(floats[0].type, I32)], **op.attrs)
             copy.regions.append(combine_region(name, I32, copy))
             folded.append(copy.results[0])
@@ -187,7 +187,7 @@ class _Origins:
         shape = ctype.shape(result.type)
         rank = len(shape)
         folded = []
-        for name, part in (("arith.ori", self._badness), ("arith.maxui", self.get)):
+        for name, part in (("arith.ori", self._badness), ("arith.maxsi", self.get)):
             total = part(cursor, op.operands[2])
             for operand, axis in ((op.operands[0], rank - 1), (op.operands[1], rank - 2)):
                 if not _is_float(operand.type):

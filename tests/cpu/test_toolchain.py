@@ -16,6 +16,7 @@ from kernels import add_kernel, attention_kernel, layer_norm_kernel, matmul_kern
 from runner import As, compile_kernel
 from triton.backends.compiler import GPUTarget
 from triton_jit_cpu import backend, toolchain
+from triton_jit_cpu.lines import with_directives
 
 F = np.zeros(4, np.float32)
 KERNELS = {
@@ -68,15 +69,16 @@ def compile_c(c="int f(void) { return 1; }\n"):
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("sanitize", ["", "address,race,numeric"])
 @pytest.mark.parametrize("name", list(KERNELS))
-def test_no_warnings(clean, tmp_path, compiler, name):
+def test_no_warnings(clean, tmp_path, compiler, name, sanitize):
     """The generated C is clean under both compilers with warnings on."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
     kernel, args = KERNELS[name]
-    program, _ = compile_kernel(kernel, args)
+    program, _ = compile_kernel(kernel, args, sanitize=sanitize)
     source = tmp_path / "k.c"
-    source.write_text(program.c)
+    source.write_text(with_directives(program.c, "k.c", program.compiled.metadata.lines))
     flags = [f for f in toolchain.FLAGS if f not in ("-w", "-O3", "-shared", "-fno-strict-overflow")]
     done = subprocess.run(
         [compiler, *flags, "-O1", "-Wall", "-Wextra", "-Werror", "-c", str(source), "-o", os.devnull],
@@ -303,3 +305,31 @@ def kernel(x, o, N: tl.constexpr):
     e = np.exp(b.T - b.T.max(0))
     want = e / e.sum(0)
     np.testing.assert_allclose(o - np.cumsum(b, 0), want, atol=2e-2)
+
+
+def test_sanitizers_are_in_the_key_and_for_the_cpu_alone(monkeypatch):
+    def options(target="cpu", **given):
+        return backend.CpuBackend(GPUTarget(target, "native", 1)).parse_options(given)
+
+    monkeypatch.delenv("TRITON_JIT_CPU_SANITIZE", raising=False)
+    plain = options()
+    assert plain.sanitize == "" and plain.hash() == options(sanitize="").hash()
+    assert options(sanitize="race, address").sanitize == options(sanitize="address,race").sanitize == "address,race"
+    assert len({plain.hash(), options(sanitize="race").hash(), options(sanitize="address,race").hash()}) == 3
+    monkeypatch.setenv("TRITON_JIT_CPU_SANITIZE", "numeric")
+    assert options().sanitize == "numeric" and options(sanitize="").sanitize == ""
+    monkeypatch.setattr(backend, "_names", {"cpu", "other"})
+    assert options("other").sanitize == ""
+    with pytest.raises(ValueError, match="for the backend cpu, not for other"):
+        options("other", sanitize="race")
+
+
+def test_objects_change_with_what_is_kept(clean, tmp_path):
+    def key():
+        return backend.CpuBackend(GPUTarget("cpu", "native", 1)).hash()
+
+    keys = {key()}
+    for folder in ("one", "two"):
+        clean.setenv("TRITON_JIT_CPU_KEEP", str(tmp_path / folder))
+        keys.add(key())
+    assert len(keys) == 3
