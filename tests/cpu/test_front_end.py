@@ -104,6 +104,17 @@ tl.store(o + 480 + h, r)
         np.testing.assert_array_equal(row, expected)
 
 
+def test_the_item_of_a_tile_of_one():
+    out = np.zeros(2, np.float32)
+    run(
+        "k = tl.arange(0, 1)\na = tl.load(x + 3 + k)\ntl.store(o, a.item() * 2)\n"
+        "b = tl.load(x + k[:, None] + k[None, :])\ntl.store(o + 1, b.item() + a.item())\n",
+        {"o": out},
+        {"x": np.array([5, 0, 0, 1.5], np.float32)},
+    )
+    assert out.tolist() == [3, 6.5]
+
+
 def test_clamp_and_nan():
     x = np.array([np.nan, -2, 0.25, 3, np.inf, -np.inf, 0, -0.5], np.float32)
     out = np.zeros((2, 8), np.float32)
