@@ -100,14 +100,12 @@ class KeepOperand(Keep):
 
 def kind_for(op: Op, elements: list[str], depth: int) -> Kind:
     """The micro-kernel for operands of these element types."""
-    if all(e == "f64" for e in elements):
-        return F64
     if all(e == "i8" for e in elements):
         return I8 if depth >= 4 else I32
-    if all(e in _IN_BF16 for e in elements):
-        return BF16 if depth >= 2 else F32
-    if all(e in _IN_BF16 or e in ("f16", "f32") for e in elements):
-        return F32
+    if all(Scalar(e).is_float for e in elements):
+        if ctype.scalar(op.results[0].type).name == "f64":
+            return F64
+        return BF16 if depth >= 2 and all(e in _IN_BF16 for e in elements) else F32
     raise UnsupportedOp(op.name, op.loc, f"a product of {' and '.join(elements)}")
 
 
