@@ -208,3 +208,13 @@ def test_descriptors(checked, log):
     message = refused(lambda: checked("copy_made_block")((1,), buf(x), buf(out), 7, 16, 4, 8))
     assert "tl.load reads element 104 of 'x_ptr', 9 past the last: its elements run from 0 to 95" in message
     assert "source.load([row, column])" in message
+
+
+def test_a_program_that_waits_for_a_skipped_access_ends(checked):
+    lock, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    unlocks = checked("unlocks_another")
+    unlocks((4,), buf(lock), buf(out), 0)
+    assert out[0] == 4
+    message = refused(lambda: unlocks((4,), buf(lock), buf(out), 2))
+    assert "tl.atomic_xchg reads and writes element 2 of 'lock_ptr', 2 past the last" in message
+    assert out[0] == 5 and "program (0, 0, 0)" in message

@@ -331,3 +331,11 @@ def branches(x_ptr, out_ptr, n):
         y = y * x
         i += 1
     tl.store(out_ptr, one_of_three(y, n))
+
+
+@triton.jit
+def unlocks_another(lock_ptr, out_ptr, away):
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    tl.store(out_ptr, tl.load(out_ptr) + 1)
+    tl.atomic_xchg(lock_ptr + away, 0)
