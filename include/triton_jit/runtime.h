@@ -41,7 +41,7 @@
  *
  * Debuggers and profilers show the kernel's Python file: generated code has its line table.
  * TRITON_JIT_CPU_KEEP names a folder for the generated C and the loaded objects, which then
- * have their variables too (and are compiled with -Og where the option "debug" is set): gdb and
+ * have their variables too (and are compiled with -O0 where the option "debug" is set): gdb and
  * perf cannot read objects that were loaded from memory.
  */
 #ifndef TRITON_JIT_RUNTIME_H

@@ -34,7 +34,7 @@ def debug_flags(debug: bool = False) -> tuple[str, ...]:
     """
     if not keep_folder():
         return ("-g1",)
-    return ("-g", "-Og") if debug else ("-g",)
+    return ("-g", "-O0") if debug else ("-g",)
 
 
 def keep_folder() -> str:
