@@ -79,10 +79,10 @@ def check_cases(cases, kind_a, kind_b, acc, number):
 
 @pytest.mark.parametrize("kind_a,kind_b,acc,number", TYPES)
 def test_types(kind_a, kind_b, acc, number):
-    check_cases(CASES if kind_a in ("f32", "bf16", "int8") else FEW, kind_a, kind_b, acc, number)
+    check_cases(CASES if kind_a in ("f32", "bf16", "int8") else FEW[:2], kind_a, kind_b, acc, number)
 
 
-@pytest.mark.parametrize("kind,cases", [("bf16", CASES), ("int8", CASES), ("float8e5", FEW)])
+@pytest.mark.parametrize("kind,cases", [("bf16", CASES), ("int8", CASES), ("float8e5", FEW[:2])])
 def test_operands_that_stay_packed(kind, cases, monkeypatch):
     """What machines do that multiply bf16 and int8 themselves, with the plain kernels."""
     monkeypatch.setenv("TRITON_JIT_CC", "cc -DTJ_DOT_PACKED=1")
@@ -99,7 +99,7 @@ def test_machine_without_vector_extensions(kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["f16", "float8e5"])
 def test_f16_sum(kind):
     """The sum is formed in float and rounded once."""
-    for a, b, c, got in run_cases(FEW, kind, kind, tl.float16, np.float16):
+    for a, b, c, got in run_cases(FEW[:2], kind, kind, tl.float16, np.float16):
         want, size = a @ b + c, np.abs(a) @ np.abs(b) + np.abs(c)
         bound = 2.0**-11 * np.abs(want) + (a.shape[1] + 1) * 2.0**-24 * size + 2.0**-25
         assert np.all(np.abs(got.astype(np.float64) - want) <= bound)
@@ -117,7 +117,9 @@ def test_input_precision_is_at_least_what_was_asked_for():
 
     def results(precision):
         options = f', input_precision="{precision}"'
-        return [r[3] for r in run_cases(FEW, "f32", "f32", tl.float32, np.float32, options, np.random.default_rng(1))]
+        return [
+            r[3] for r in run_cases(FEW[:1], "f32", "f32", tl.float32, np.float32, options, np.random.default_rng(1))
+        ]
 
     want = results("ieee")
     for precision in ("tf32", "tf32x3", "bf16x3", "bf16x6"):
@@ -127,7 +129,7 @@ def test_input_precision_is_at_least_what_was_asked_for():
 
 def test_imprecise_sums_are_precise():
     options = ", max_num_imprecise_acc=1"
-    for a, b, c, got in run_cases(FEW, "float8e5", "float8e5", tl.float32, np.float32, options):
+    for a, b, c, got in run_cases(FEW[:1], "float8e5", "float8e5", tl.float32, np.float32, options):
         check(got, a, b, c)
 
 
