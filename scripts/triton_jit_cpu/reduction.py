@@ -190,6 +190,15 @@ class Reduce(Root):
             add.append(f"{ctype.declare(ctype.local(kind), value)} = {start} == 0 ? {name}[0] : {old};")
         return [*lines, *add, *(f"{total} = {value};" for total, value in zip(self.totals, values))]
 
+    def _halve(self, width: int) -> list[str]:
+        """Combines the upper half of the lanes with the lower one."""
+        inner: list[str] = []
+        low = [self._load(f"{n}[lane]", k, inner, False) for n, k in zip(self.names, self.types)]
+        high = [self._load(f"{n}[lane + {width}]", k, inner, False) for n, k in zip(self.names, self.types)]
+        new = self.func.inline(self.block, low + high, inner)
+        inner += [f"{n}[lane] = {v};" for n, v in zip(self.names, new)]
+        return [f"for (int64_t lane = 0; lane < {width}; lane++) {{", *("  " + line for line in inner), "}"]
+
     def _load(self, slot: str, kind: Scalar, lines: list[str], raw: bool) -> str:
         """A partial result as a NUM local; buffers hold RAW."""
         name = self.func.fresh("acc")
@@ -233,19 +242,10 @@ class Reduce(Root):
         if self.totals:
             self._write(nest, nest.n - 1, self.totals, True)
         elif self.laned:
-            width = self.func.fresh("width")
-            inner: list[str] = []
-            low = [self._load(f"{n}[lane]", k, inner, False) for n, k in zip(self.names, self.types)]
-            high = [self._load(f"{n}[lane + {width}]", k, inner, False) for n, k in zip(self.names, self.types)]
-            new = self.func.inline(self.block, low + high, inner)
-            inner += [f"{n}[lane] = {v};" for n, v in zip(self.names, new)]
-            lines += [
-                f"for (int64_t {width} = {nest.lanes // 2}; {width} > 0; {width} /= 2) {{",
-                f"  for (int64_t lane = 0; lane < {width}; lane++) {{",
-                *("    " + line for line in inner),
-                "  }",
-                "}",
-            ]
+            width = nest.lanes // 2
+            while width:
+                lines += self._halve(width)
+                width //= 2
             self._write(nest, nest.n - 1, [f"{n}[0]" for n in self.names], True)
         else:
             self._write(nest, nest.n - 1, self.names, True)
