@@ -25,6 +25,7 @@ from .rewrite import (
     combine_region,
     like,
 )
+from .sites import Site, access_site, operation
 
 I32 = Scalar("i32")
 
@@ -120,9 +121,7 @@ class _Origins:
 
     # Computing
 
-    def _site(self, op: Op, result: Value) -> object:
-        from .sanitize import Site, operation
-
+    def _site(self, op: Op, result: Value) -> Site:
         return Site(0, ctype.size(result.type), -1, ctype.shape(result.type), operation(op), op.loc)
 
     def _compute(self, op: Op, floats: list[Value]) -> None:
@@ -207,8 +206,6 @@ class _Origins:
     # Memory
 
     def _escape(self, op: Op) -> None:
-        from .sanitize import access_site
-
         number = 2 if op.name == "tt.atomic_cas" else 1
         value = op.operands[number]
         if value in self.of:
