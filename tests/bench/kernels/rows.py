@@ -22,22 +22,25 @@ def softmax(x_ptr, out_ptr, n_cols, BLOCK: tl.constexpr):
 
 @triton.jit
 def softmax_long(x_ptr, out_ptr, n_cols, BLOCK: tl.constexpr):
-    """softmax in two passes: the first keeps a running maximum and sum."""
+    """softmax in three passes: exponentials cost more than going through the output a second time."""
     x_ptr += tl.program_id(0) * n_cols
     out_ptr += tl.program_id(0) * n_cols
     columns = tl.arange(0, BLOCK)
     top = float("-inf")
-    total = 0.0
     for start in range(0, n_cols, BLOCK):
         x = tl.load(x_ptr + start + columns, mask=start + columns < n_cols, other=float("-inf"))
-        new_top = tl.maximum(top, tl.max(x, axis=0))
-        total = total * tl.exp(top - new_top) + tl.sum(tl.exp(x - new_top), axis=0)
-        top = new_top
+        top = tl.maximum(top, tl.max(x, axis=0))
+    total = 0.0
+    for start in range(0, n_cols, BLOCK):
+        mask = start + columns < n_cols
+        x = tl.exp(tl.load(x_ptr + start + columns, mask=mask, other=float("-inf")) - top)
+        tl.store(out_ptr + start + columns, x, mask=mask)
+        total += tl.sum(x, axis=0)
     scale = 1.0 / total
     for start in range(0, n_cols, BLOCK):
         mask = start + columns < n_cols
-        x = tl.load(x_ptr + start + columns, mask=mask)
-        tl.store(out_ptr + start + columns, tl.exp(x - top) * scale, mask=mask)
+        x = tl.load(out_ptr + start + columns, mask=mask)
+        tl.store(out_ptr + start + columns, x * scale, mask=mask)
 
 
 @triton.jit
