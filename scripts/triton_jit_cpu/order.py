@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import ctype
 from .index import Indices, move_index
 from .ir import Op, Tile, Value
+from .linear import Coefficient
 from .nest import Nest
 from .plan import is_lazy
 from .registry import ELEMENTWISE
@@ -54,7 +55,9 @@ def _loads(func: FuncEmitter, values: Iterable[Value], index: Indices) -> list[A
     return list(found)
 
 
-def _steps(func: FuncEmitter, values: list[Value], pointers: list[Value], shape: tuple[int, ...], inner: int):  # type: ignore[no-untyped-def]
+def _steps(
+    func: FuncEmitter, values: list[Value], pointers: list[Value], shape: tuple[int, ...], inner: int
+) -> list[tuple[Access, Coefficient]]:
     """(access, by how much its address grows along a dimension) for all accesses of a nest."""
     mark = func.names_mark()
     probe = Nest(func, shape, [], inner)

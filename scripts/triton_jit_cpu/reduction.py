@@ -56,7 +56,7 @@ class Reduce(Root):
 
     def __init__(self, func: FuncEmitter, op: Op) -> None:
         self.func = func
-        self.op = op
+        self.op: Op = op
         self.axis: int = op.attrs["axis"]
         kind = op.operands[0].type
         assert isinstance(kind, Tile)

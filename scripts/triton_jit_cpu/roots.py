@@ -75,7 +75,7 @@ class Store(Root):
     barrier = True
 
     def __init__(self, op: Op) -> None:
-        self.op = op
+        self.op: Op = op
         self.pointer, self.value = op.operands[0], op.operands[1]
         self.mask: Value | None = op.operands[2] if len(op.operands) > 2 else None
         assert isinstance(self.value.type, Tile)

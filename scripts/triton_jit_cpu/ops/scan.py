@@ -38,7 +38,7 @@ class Scan(Root):
 
     def __init__(self, func: FuncEmitter, op: Op) -> None:
         self.func = func
-        self.op = op
+        self.op: Op = op
         self.axis: int = op.attrs["axis"]
         self.reverse = bool(op.attrs.get("reverse"))
         kind = op.operands[0].type
