@@ -238,14 +238,15 @@ class Groups(Storage):
                 self.buffers_of[value] = buffer
                 added.append(value)
         for store in stores:
-            self.nest([store])
+            self.nest([store], stream=False)
         for value in added:
             del self.buffers_of[value]
 
-    def nest(self, roots: list[Root]) -> None:
-        """Writes one loop nest."""
+    def nest(self, roots: list[Root], stream: bool = True) -> None:
+        """Writes one loop nest; its stores may go past the caches unless that is not worth the code."""
         shape = roots[0].shape
         nest = Nest(self.emitter, shape, roots, self._innermost(roots, shape))
+        nest.stream = stream and self.emitter.module.may_stream
         nest.lanes = max(root.lanes(nest) for root in roots)
         nest.generate()
 

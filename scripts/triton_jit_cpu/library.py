@@ -17,6 +17,7 @@ from pathlib import Path
 
 _FILES = (
     "base.h",
+    "stream.h",
     "integer.h",
     "float.h",
     "half.h",

@@ -49,6 +49,9 @@ class ModuleEmitter:
         self.by_name = {f.name: f for f in module.funcs}
         self.ordered = False
         self.may_wait = any(_may_wait(op) for func in module.funcs for op in walk(func.body))
+        # Not where other programs may look at what this one stored while it still runs.
+        self.may_stream = not self.may_wait and not sanitize
+        self.streamed: set[Op] = set()  # stores that have a version which goes past the caches
         self.sites: dict[Site, int] = {}
         self.scratch_sizes: dict[str, int] = {}
         self.tables: dict[tuple[str, tuple[int, ...]], str] = {}
@@ -194,6 +197,14 @@ class ModuleEmitter:
         emitter.bind(arg, name, form)  # type: ignore[arg-type]
         return ctype.declare(ctype.local(type_, form), name)
 
+    def streams(self, store: Op) -> None:
+        """Notes that a store has a version that goes past the caches."""
+        self.streamed.add(store)
+
+    def _stored_bytes(self) -> int:
+        """What the stores of that kind of one program store, if each is executed once."""
+        return sum(op.operands[1].type.size * ctype.size(op.operands[1].type) for op in self.streamed)  # type: ignore[union-attr]
+
     def _flags(self) -> dict[str, int]:
         """The artifact's flags, by their names in cpu_abi.h."""
         known = {"TJ_CPU_ORDERED": 1, "TJ_CPU_ADDRESS": 2, "TJ_CPU_RACE": 4, "TJ_CPU_NUMERIC": 8}
@@ -230,6 +241,8 @@ class ModuleEmitter:
         names_of = "tj_parameters" if self.sanitize else "NULL"
         struct = "\n".join(["typedef struct tj_params {", *fields, "} tj_params;"]) if fields else ""
         call = ", ".join(["&pg", "scratch", *args])
+        streams = f"tj_streams(grid, {self._stored_bytes()})" if self.streamed else "false"
+        end = "  if (pg.streams) tj_stream_end();\n" if self.streamed else ""
         run = f"""\
 TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {size}u, {count}u,
     {names_of}}};
@@ -237,15 +250,16 @@ TJ_EXPORT const tj_cpu_info tj_cpu_info_1 = {{TJ_CPU_ABI, {flags}, {scratch}u, {
 TJ_EXPORT int32_t tj_cpu_run_1(const void *params, const uint32_t grid[3], uint64_t first, uint64_t last,
                                void *scratch, const tj_cpu_host *host) {{
   {"const tj_params *const p = params;" if fields else "(void)params;"}
-  tj_program pg = {{{{0, 0, 0}}, {{grid[0], grid[1], grid[2]}}, host}};
-  for (uint64_t id = first; id < last; id++) {{
+  tj_program pg = {{{{0, 0, 0}}, {{grid[0], grid[1], grid[2]}}, host, {streams}}};
+  int32_t stopped = 0;
+  for (uint64_t id = first; id < last && stopped == 0; id++) {{
     const uint64_t row = id / grid[0];
     pg.pid[0] = (uint32_t)(id % grid[0]);
     pg.pid[1] = (uint32_t)(row % grid[1]);
     pg.pid[2] = (uint32_t)(row / grid[1]);
-    if ({self.c_name(self.entry)}({call}) != 0) return 1;
+    stopped = {self.c_name(self.entry)}({call});
   }}
-  return 0;
+{end}  return stopped;
 }}"""
         return (struct + "\n\n" + run if struct else run), size, count
 

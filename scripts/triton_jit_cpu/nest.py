@@ -9,7 +9,7 @@ see versions.py, and masks.py and linear.py for what the fast one may assume.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import ctype
 from . import index as indexing
@@ -24,7 +24,7 @@ from .masks import Masks
 from .optable import refusal
 from .registry import ELEMENTWISE, INDEXING
 from .roots import Root
-from .versions import EMPTY, FAST, GENERAL, MASKED, innermost, make_bodies
+from .versions import EMPTY, FAST, GENERAL, MASKED, STRIP, innermost, make_bodies
 
 if TYPE_CHECKING:
     from .buffers import Buffer
@@ -35,6 +35,14 @@ __all__ = [
     "EMPTY", "FAST", "GENERAL", "MASKED", "ZERO", "Expr", "Index", "Indices", "Nest", "Root", "add", "move_index",
     "scale",
 ]  # fmt: skip
+
+
+class Strip(NamedTuple):
+    """Neighbours that are computed before they are stored past the caches."""
+
+    name: str
+    target: str  # C for the address of the element at index 0 of the innermost loop
+    ctype: str
 
 
 class Nest:
@@ -70,6 +78,9 @@ class Nest:
         self.linear = Linear(self)
         self.masks = Masks(self)
         self.buffers: dict[Buffer, None] = {}
+        self.stream = False  # stores may go past the caches
+        self.streaming = False  # they do in the version that is being written
+        self.strips: dict[Root, Strip] = {}
 
     # Emitting
 
@@ -302,6 +313,22 @@ class Nest:
             return f"*(volatile {ctype.pointer(kind)})({found.text})", found.level
         return f"*{found.text}", found.level
 
+    def may_stream(self) -> bool:
+        """True if stores past the caches are worth a version of the innermost loop."""
+        return self.stream and self.lanes == 1 and self.extent >= STRIP and any(root.barrier for root in self.roots)
+
+    def strip(self, root: Root, pointer: Value) -> Strip | None:
+        """Where a root puts an element that goes past the caches; None where its elements are no neighbours."""
+        if not self.streaming or self.linear.coefficient(pointer, self.index) != 1:
+            return None
+        found = self.strips.get(root)
+        if found is None:
+            kind = ctype.elem(pointer.type)
+            assert isinstance(kind, Ptr)
+            target = self.eval(pointer, self.linear.at_zero(self.index)).text
+            found = self.strips[root] = Strip(self.func.fresh("strip"), target, ctype.memory(kind.elem))
+        return found
+
     # Assembling
 
     def generate(self) -> None:
@@ -338,13 +365,13 @@ class Nest:
         self.func.names_release(names)
         return seen
 
-    def version(self, mode: str) -> list[str]:
+    def version(self, mode: str, streaming: bool = False) -> list[str]:
         """The body of the innermost loop in one version."""
-        self.mode = mode
+        self.mode, self.streaming = mode, streaming
         self.inner_memo = {}
         self.lines[self.n] = []
         self._bodies()
-        self.mode = GENERAL
+        self.mode, self.streaming = GENERAL, False
         lines, self.lines[self.n] = self.lines[self.n], []
         return lines
 

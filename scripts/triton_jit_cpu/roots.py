@@ -90,6 +90,11 @@ class Store(Root):
         if mask == "false":
             return
         value = nest.eval(self.value, nest.index, RAW)
+        strip = nest.strip(self, self.pointer) if mask == "true" else None
+        if strip is not None:
+            nest.write(f"{strip.name}[lane] = {value.text};")
+            nest.func.module.streams(self.op)
+            return
         target, _ = nest.element(self.pointer, nest.index)
         guard = "" if mask == "true" else f"if ({mask}) "
         nest.write(f"{guard}{target} = {value.text};")

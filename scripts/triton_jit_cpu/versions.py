@@ -3,6 +3,8 @@
 
 * *fast*, ``[0, lim)``: every mask that could be taken apart holds, addresses are linear in
   the loop variable;
+* *streamed*, in front of it in grids that store far more than the caches hold: the same with
+  stores that go past them (c/stream.h), strip by strip;
 * *masked*, from there on: addresses are linear, masks are evaluated, so the C compiler makes
   masked loads and stores;
 * *empty*, up to the end where that is known: every mask is false;
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
 
 FAST, MASKED, EMPTY, GENERAL = "fast", "masked", "empty", "general"
 
+STRIP = 64  # elements that are computed before they are stored past the caches
+
 
 class Bodies(NamedTuple):
     """One element's work in each version; None where the version is not needed."""
 
     fast: list[str]
+    streamed: list[str] | None
     masked: list[str] | None
     empty: list[str] | None
     general: list[str] | None
@@ -36,6 +41,7 @@ class Bodies(NamedTuple):
 def make_bodies(nest: Nest) -> Bodies:
     """Evaluates the versions that a nest needs."""
     fast = nest.version(FAST)
+    streamed = nest.version(FAST, streaming=True) if nest.may_stream() else None
     masks = nest.masks
     skips = masks.all_one() and all(root.masked for root in nest.roots if root.barrier)
     masked = empty = general = None
@@ -46,7 +52,7 @@ def make_bodies(nest: Nest) -> Bodies:
             empty = nest.version(EMPTY)
     if masks.linear:  # last: the versions in front may have added to it
         general = nest.version(GENERAL)
-    return Bodies(fast, masked, empty, general)
+    return Bodies(fast, streamed if nest.strips else None, masked, empty, general)
 
 
 def innermost(nest: Nest, bodies: Bodies) -> list[str]:
@@ -57,7 +63,7 @@ def innermost(nest: Nest, bodies: Bodies) -> list[str]:
     if behind:
         return ["{", *indent(lines), *indent(_blocks(nest, bodies, limit, stop, block, behind)), "}"]
     extent, whole = str(nest.extent), _down(nest, limit)
-    lines += _loop(nest, "0", whole, bodies.fast)
+    lines += _streamed(nest, whole, bodies) if bodies.streamed else _loop(nest, "0", whole, bodies.fast)
     if bodies.masked:
         lines += _loop(nest, whole, stop, bodies.masked)
     if bodies.empty:
@@ -130,6 +136,28 @@ def _loop(nest: Nest, start: str, stop: str, body: list[str]) -> list[str]:
     return [
         f"for (int64_t {block} = {start}; {block} < {stop}; {block} += {nest.lanes}) {{",
         *indent(_lanes(nest, block, body)),
+        "}",
+    ]
+
+
+def _streamed(nest: Nest, stop: str, bodies: Bodies) -> list[str]:
+    """The fast version up to the first whole cache line, and from there strip by strip, or all the way."""
+    assert bodies.streamed is not None
+    strips = list(nest.strips.values())
+    start, count = nest.func.fresh("start"), nest.func.fresh("count")
+    lead = f"tj_lead(pg, {strips[0].target}, sizeof *{strips[0].target}, {stop})"
+    return [
+        f"int64_t {start} = {lead};",
+        *_loop(nest, "0", start, bodies.fast),
+        f"for (; {start} < {stop}; {start} += {STRIP}) {{",
+        f"  const int64_t {count} = tj_min({stop} - {start}, {STRIP});",
+        *(f"  {strip.ctype} {strip.name}[{STRIP}] __attribute__((aligned(64)));" for strip in strips),
+        "  TJ_VECTOR",
+        f"  for (int64_t lane = 0; lane < {count}; lane++) {{",
+        f"    const int64_t {nest.vars[nest.n - 1]} = {start} + lane;",
+        *indent(indent(bodies.streamed)),
+        "  }",
+        *(f"  tj_stream({s.target} + {start}, {s.name}, {count} * (int64_t)sizeof *{s.name});" for s in strips),
         "}",
     ]
 

@@ -21,6 +21,7 @@ typedef struct tj_program {
   uint32_t pid[3];
   uint32_t grid[3];
   const tj_cpu_host *host;
+  bool streams; /* the grid stores so much that it goes past the caches (stream.h) */
 } tj_program;
 /*@ tj_min */
 TJ_FN int64_t tj_min(int64_t a, int64_t b) { return a < b ? a : b; }
