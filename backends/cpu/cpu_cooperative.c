@@ -12,7 +12,7 @@
 #include "cpu/cpu_launch.h"
 #include "cpu/cpu_scratch.h"
 #include "cpu/cpu_thread.h"
-#include "cpu/cpu_turns.h"
+#include "cpu/sanitizer/turns.h"
 
 #define MAX_PROGRAMS 1024u
 

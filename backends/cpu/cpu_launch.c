@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "cpu/cpu_fenv.h"
 #include "cpu/cpu_pool.h"
-#include "cpu/cpu_sanitizer.h"
 #include "cpu/cpu_scratch.h"
+#include "cpu/sanitizer/sanitizer.h"
 
 /* Work that is not worth another thread: waking one takes about as long. */
 #define ALONE_NS 10000u

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cpu/cpu_module.h"
-#include "cpu/cpu_turns.h"
+#include "cpu/sanitizer/turns.h"
 
 /* On the stack of the thread that launches; every thread that takes part sees it. */
 typedef struct tj_cpu_call {

@@ -3,6 +3,12 @@
 
 ``register()`` makes ``triton.compile(..., target=GPUTarget("cpu", "native", 1))`` work in this
 process. The artifact is a shared object with the two symbols of cpu_abi.h.
+
+The way of a kernel: backend.py (Triton's plugin) runs Triton's passes; ttir.py reads the text into
+ir.py's values; sanitize/ adds checks where asked for; for each function plan.py decides which tiles
+are stored, func.py writes it with the lowerings of ops/ (all listed in optable.py), tiles as the
+loops of nest/; module.py puts functions, helpers of c/ and entry points together; toolchain.py
+compiles it.
 """
 
 from __future__ import annotations

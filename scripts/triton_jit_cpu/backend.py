@@ -19,9 +19,10 @@ from typing import Any
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from . import sanitize, toolchain
+from . import toolchain
 from .errors import BadOption, XdslMissing
 from .lines import with_directives
+from .sanitize.checks import VARIABLE, instrument, parse_words
 
 ABI = 2
 FP8 = ("fp8e4b15", "fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16")
@@ -130,8 +131,8 @@ class CpuBackend(BaseBackend):
         """The option's, or else the environment's; kernels for other vendors' drivers have none."""
         ours = self.target.backend == "cpu"
         if asked is None:
-            return sanitize.parse_words(os.environ.get(sanitize.VARIABLE, ""), sanitize.VARIABLE) if ours else ()
-        words = sanitize.parse_words(asked, "the option sanitize")
+            return parse_words(os.environ.get(VARIABLE, ""), VARIABLE) if ours else ()
+        words = parse_words(asked, "the option sanitize")
         if words and not ours:
             raise BadOption(f"the option sanitize is for the backend cpu, not for {self.target.backend}")
         return words
@@ -190,7 +191,7 @@ class CpuBackend(BaseBackend):
         frames = parsed.entry.loc.frames
         title = f"{frames[0][0].rsplit('/', 1)[-1]}:{frames[0][1]}" if frames else "TTIR"
         words = tuple(word for word in options.sanitize.split(",") if word)
-        sanitize.instrument(parsed, words)
+        instrument(parsed, words)
         made = ModuleEmitter(parsed, options.debug, title.replace("*/", ""), words).generate()
         metadata["name"] = made.name
         metadata["shared"] = 0

@@ -13,15 +13,15 @@ from . import ctype
 from .buffers import Buffer
 from .ctype import NUM, RAW
 from .errors import UnsupportedOp
-from .groups import Groups, Shifted
 from .ir import Block, Func, Op, Ptr, Scalar, Tile, Type, Value
-from .nest import ZERO, Nest
+from .nest.groups import Groups, Shifted
+from .nest.nest import ZERO, Nest
+from .nest.reduction import Reduce
+from .nest.roots import Keep, Store
 from .operands import keep_operand, only_operand
 from .optable import refusal
 from .plan import is_lazy
-from .reduction import Reduce
 from .registry import BARRIERS, ELEMENTWISE, INDEXING, STATEMENT
-from .roots import Keep, Store
 
 if TYPE_CHECKING:
     from .module import ModuleEmitter

@@ -18,7 +18,7 @@ from .library import library
 from .lines import Line, commented, runs
 from .location import user_frame
 from .names import Names, c_string
-from .sites import Site
+from .sanitize.sites import Site
 from .tidy import remove_unused
 
 FOLDER = Path(__file__).resolve().parent

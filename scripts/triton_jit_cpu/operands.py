@@ -11,8 +11,8 @@ from .buffers import Buffer
 from .ctype import NUM, RAW
 from .errors import UnsupportedOp
 from .ir import Op, Scalar, Tile, Value
-from .nest import Nest
-from .roots import Keep
+from .nest.nest import Nest
+from .nest.roots import Keep
 
 if TYPE_CHECKING:
     from .func import FuncEmitter

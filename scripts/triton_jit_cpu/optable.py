@@ -3,7 +3,7 @@
 
 The kinds of the lowered ones are those of registry.py, plus
 
-* *loop*: a loop nest of its own (roots.py);
+* *loop*: a loop nest of its own (nest/roots.py);
 * *part*: belongs to another operation, which reads it;
 * *pass*: one of Triton's passes, which make_ttir runs, replaces it before the C is written;
 * *refused*: no kernel leads to it, or none that a CPU can run; the note is what a message says.

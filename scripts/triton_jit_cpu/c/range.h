@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounds of the addresses that a tile touches; see alias.py. */
+/* Bounds of the addresses that a tile touches; see nest/alias.py. */
 /*@ tj_range */
 /* All values lie in [low, high], and none wrapped around, if ok. */
 typedef struct tj_range {

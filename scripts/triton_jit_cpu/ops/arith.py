@@ -9,7 +9,7 @@ from .. import ctype
 from ..ctype import RAW
 from ..errors import UnsupportedOp
 from ..ir import Op, Ptr, Scalar, Tile
-from ..nest import Expr, Indices, Nest
+from ..nest.nest import Expr, Indices, Nest
 from ..registry import elementwise, indexing
 from ..ttir import Dense, FloatBits
 

@@ -12,7 +12,7 @@ from .. import ctype
 from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
 from ..ir import Op, Scalar, Tile, Value
-from ..nest import Nest, Root
+from ..nest.nest import Nest, Root
 from ..registry import statement
 
 if TYPE_CHECKING:

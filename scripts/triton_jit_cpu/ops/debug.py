@@ -10,7 +10,7 @@ from .. import ctype
 from ..errors import UnsupportedOp
 from ..ir import Op, Ptr, Tile, Value
 from ..names import c_string
-from ..nest import Nest, Root
+from ..nest.nest import Nest, Root
 from ..registry import statement
 from ..ttir import user_frame, where
 

@@ -16,10 +16,10 @@ from ..buffers import Buffer
 from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
 from ..ir import Op, Scalar, Tile, Value
+from ..nest.roots import Keep
 from ..operands import Kind, Operand, keep_operand, kind_of, transposes
 from ..plan import PRODUCTS
 from ..registry import statement
-from ..roots import Keep
 from ..ttir import Dense
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from .. import ctype
 from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
 from ..ir import Op, Tile, Value
-from ..nest import Index, Nest
+from ..nest.nest import Index, Nest
 from ..operands import KeepOperand, Operand, kind_for
 from ..registry import statement
 from .dot import Stored, product

@@ -12,7 +12,7 @@ import re
 from .. import ctype
 from ..errors import UnsupportedOp
 from ..ir import Op, Scalar
-from ..nest import Expr, Indices, Nest
+from ..nest.nest import Expr, Indices, Nest
 from ..registry import indexing
 from .math import function
 

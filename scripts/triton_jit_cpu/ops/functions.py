@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..ctype import NUM, RAW
 from ..errors import UnsupportedOp
 from ..ir import Op, Tile
-from ..nest import Expr, Indices, Nest
+from ..nest.nest import Expr, Indices, Nest
 from ..registry import indexing, statement
 
 if TYPE_CHECKING:

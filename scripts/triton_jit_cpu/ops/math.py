@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import ctype
 from ..ir import Op, Scalar
-from ..nest import Nest
+from ..nest.nest import Nest
 from ..registry import elementwise
 
 # Ours for float, with the rough cost of one; and for double.

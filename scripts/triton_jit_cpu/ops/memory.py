@@ -6,9 +6,9 @@ from __future__ import annotations
 from .. import ctype
 from ..ctype import NUM, RAW
 from ..ir import Op, Scalar, Tile
-from ..nest import GENERAL, MASKED, Expr, Indices, Nest
+from ..nest.nest import GENERAL, MASKED, Expr, Indices, Nest
+from ..nest.roots import Keep
 from ..registry import elementwise, indexing, statement
-from ..roots import Keep
 
 
 @elementwise("tt.addptr", cost=1)

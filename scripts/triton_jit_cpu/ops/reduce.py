@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histograms and regions mapped over elements. (``tt.reduce`` is in reduction.py, ``tt.scan`` in scan.py.)"""
+"""Histograms and regions mapped over elements. (``tt.reduce`` is in nest/reduction.py, ``tt.scan`` in scan.py.)"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import ctype
 from ..ctype import RAW
 from ..ir import Op, Tile, Value
-from ..nest import Expr, Index, Indices, Nest, Root
+from ..nest.nest import Expr, Index, Indices, Nest, Root
 from ..registry import indexing, statement
 
 if TYPE_CHECKING:

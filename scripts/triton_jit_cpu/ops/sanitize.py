@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations that sanitize.py and origins.py put into a kernel."""
+"""The operations that sanitize/ puts into a kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import ctype
 from ..ctype import RAW
 from ..ir import Op, Tile, Value
-from ..nest import Expr, Indices, Nest, Root
+from ..nest.nest import Expr, Indices, Nest, Root
 from ..registry import elementwise, indexing, statement
 
 if TYPE_CHECKING:

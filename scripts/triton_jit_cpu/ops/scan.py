@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from .. import ctype
 from ..ctype import RAW
 from ..ir import Op, Scalar, Tile, Value
-from ..nest import Index, Indices, Nest, Root, add, scale
+from ..nest.nest import Index, Indices, Nest, Root, add, scale
 from ..registry import statement
 
 if TYPE_CHECKING:

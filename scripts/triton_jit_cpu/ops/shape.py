@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .. import ctype
 from ..ir import Op, Tile
-from ..nest import ZERO, Expr, Index, Indices, Nest, move_index
+from ..nest.nest import ZERO, Expr, Index, Indices, Nest, move_index
 from ..registry import indexing
 
 

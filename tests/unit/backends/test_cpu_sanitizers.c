@@ -4,10 +4,10 @@
 
 #include <pthread.h>
 
-#include "cpu/cpu_arguments.h"
-#include "cpu/cpu_clock.h"
-#include "cpu/cpu_race.h"
-#include "cpu/cpu_turns.h"
+#include "cpu/sanitizer/arguments.h"
+#include "cpu/sanitizer/clock.h"
+#include "cpu/sanitizer/race.h"
+#include "cpu/sanitizer/turns.h"
 #include "triton_jit/runtime.h"
 
 /* ---- vector clocks ------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 """Sanitizers: what they are called, and the checks that they put into a kernel.
 
 The checks are operations of our own in the intermediate representation (lowered in
-ops/sanitize.py, listened to by the library's backends/cpu/cpu_sanitizer.c), so that
+ops/sanitize.py, listened to by the library's backends/cpu/sanitizer/sanitizer.c), so that
 everything behind it treats a sanitized kernel like any other, and its results are the same
 bits.
 
@@ -13,8 +13,8 @@ bits.
 
 from __future__ import annotations
 
-from .errors import BadOption
-from .ir import Module, Op, Scalar, walk
+from ..errors import BadOption
+from ..ir import Module, Op, Scalar, walk
 from .origins import add_origins
 from .provenance import Provenance
 from .rewrite import Cursor, like, renumber, set_operand

@@ -6,9 +6,9 @@ A value with bounds did not wrap around, nor did anything that it is computed fr
 
 from __future__ import annotations
 
-from . import ctype
-from .ir import Op, Scalar, Value
-from .ttir import Dense
+from .. import ctype
+from ..ir import Op, Scalar, Value
+from ..ttir import Dense
 
 Pair = tuple[int, int] | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .ir import Block, Func, Module, Op, Value, parent_op, walk
+from ..ir import Block, Func, Module, Op, Value, parent_op, walk
 
 UNKNOWN = -1
 

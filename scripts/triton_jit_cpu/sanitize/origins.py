@@ -13,9 +13,9 @@ scaled products.
 
 from __future__ import annotations
 
-from . import ctype
-from .ir import Block, Module, Op, Scalar, Tile, Type, Value, walk
-from .registry import ELEMENTWISE, INDEXING
+from .. import ctype
+from ..ir import Block, Module, Op, Scalar, Tile, Type, Value, walk
+from ..registry import ELEMENTWISE, INDEXING
 from .rewrite import (
     Cursor,
     append_arg,

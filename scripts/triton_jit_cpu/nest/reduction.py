@@ -15,16 +15,16 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING
 
-from . import ctype
+from .. import ctype
+from ..ctype import RAW
+from ..ir import Op, Scalar, Tile, Value
 from .commute import commutes
-from .ctype import RAW
 from .index import Index
-from .ir import Op, Scalar, Tile, Value
 from .roots import Root
 
 if TYPE_CHECKING:
-    from .buffers import Buffer
-    from .func import FuncEmitter
+    from ..buffers import Buffer
+    from ..func import FuncEmitter
     from .nest import Nest
 
 LANES = 32  # partial results along the innermost loop, where any order will do

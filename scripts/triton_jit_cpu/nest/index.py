@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .ir import Op, Tile
+from ..ir import Op, Tile
 
 
 class Expr(NamedTuple):

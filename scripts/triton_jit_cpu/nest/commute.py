@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .ir import Block, Op, Value
-from .ttir import Dense, FloatBits
+from ..ir import Block, Op, Value
+from ..ttir import Dense, FloatBits
 
 _COMPARE = {"arith.cmpi": "eq ne lt le gt ge lt le gt ge".split(),
             "arith.cmpf": "false eq gt ge lt le ne ord eq gt ge lt le ne uno true".split()}  # fmt: skip

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from . import ctype
+from .. import ctype
+from ..ir import Op, Scalar, Tile, Value
 from .index import Indices, level_of, move_index
-from .ir import Op, Scalar, Tile, Value
 from .linear import is_number, number
 from .versions import FAST
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_numeric.h"
+#include "cpu/sanitizer/numeric.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/cpu_arguments.h"
+#include "cpu/sanitizer/arguments.h"
 
 #define OPERANDS 3u
 

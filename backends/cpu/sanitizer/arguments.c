@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_arguments.h"
+#include "cpu/sanitizer/arguments.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import ctype
-from .ir import Op, Scalar, Tile, Value
+from .. import ctype
+from ..ir import Op, Scalar, Tile, Value
 from .nest import Nest
 from .roots import Root
 
 if TYPE_CHECKING:
-    from .func import FuncEmitter
+    from ..func import FuncEmitter
     from .roots import Store
 
 

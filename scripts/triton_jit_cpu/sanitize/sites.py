@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import ctype
-from .ir import Loc, Op, Ptr
-from .location import place, source_line, user_frame
-from .names import c_string
+from .. import ctype
+from ..ir import Loc, Op, Ptr
+from ..location import place, source_line, user_frame
+from ..names import c_string
 from .provenance import UNKNOWN
 
 # As in cpu_abi.h.

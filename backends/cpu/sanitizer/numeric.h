@@ -10,7 +10,7 @@
 #ifndef TJ_CPU_NUMERIC_H
 #define TJ_CPU_NUMERIC_H
 
-#include "cpu/cpu_report.h"
+#include "cpu/sanitizer/report.h"
 
 /* Births of one program that are told apart; further ones are taken for the last of these. */
 #define TJ_CPU_BIRTHS 65536u

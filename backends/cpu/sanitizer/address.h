@@ -10,8 +10,8 @@
 #ifndef TJ_CPU_ADDRESS_H
 #define TJ_CPU_ADDRESS_H
 
-#include "cpu/cpu_arguments.h"
-#include "cpu/cpu_report.h"
+#include "cpu/sanitizer/arguments.h"
+#include "cpu/sanitizer/report.h"
 
 typedef struct tj_cpu_address {
   const tj_cpu_arguments *arguments;

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .ir import Block, Module, Op, Region, Scalar, Tile, Type, Value, walk
-from .ttir import Dense
+from ..ir import Block, Module, Op, Region, Scalar, Tile, Type, Value, walk
+from ..ttir import Dense
 
 
 def like(type_: Type, elem: Scalar) -> Type:

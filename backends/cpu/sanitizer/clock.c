@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_clock.h"
+#include "cpu/sanitizer/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

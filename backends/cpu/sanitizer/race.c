@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_race.h"
+#include "cpu/sanitizer/race.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cpu/cpu_clock.h"
-#include "cpu/cpu_shadow.h"
+#include "cpu/sanitizer/clock.h"
+#include "cpu/sanitizer/shadow.h"
 #include "triton_jit/runtime.h"
 
 /* What a program that acquires a location has seen. */

@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from . import ctype
+from .. import ctype
+from ..buffers import Buffer, Storage
+from ..ctype import RAW
+from ..errors import BadTtir
+from ..ir import Func, Op, Tile, Value
+from ..location import where
+from ..plan import Plan, Planner, is_lazy
+from ..registry import ELEMENTWISE
 from .alias import AliasCheck
 from .bounds import Bounds
-from .buffers import Buffer, Storage
-from .ctype import RAW
-from .errors import BadTtir
-from .ir import Func, Op, Tile, Value
-from .location import where
 from .nest import Nest
 from .order import contiguous, crossing
-from .plan import Plan, Planner, is_lazy
 from .reduction import Reduce
-from .registry import ELEMENTWISE
 from .roots import Keep, Root, Store
 
 if TYPE_CHECKING:
-    from .func import FuncEmitter
-    from .module import ModuleEmitter
+    from ..func import FuncEmitter
+    from ..module import ModuleEmitter
 
 
 @dataclass(eq=False)

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import ctype
+from .. import ctype
+from ..ir import Op, Tile, Value
+from ..plan import is_lazy
+from ..registry import ELEMENTWISE
 from .index import Indices, move_index
-from .ir import Op, Tile, Value
 from .linear import Coefficient
 from .nest import Nest
-from .plan import is_lazy
-from .registry import ELEMENTWISE
 
 if TYPE_CHECKING:
-    from .func import FuncEmitter
+    from ..func import FuncEmitter
 
 _VIEWS = ("tt.expand_dims", "tt.broadcast", "tt.trans")
 

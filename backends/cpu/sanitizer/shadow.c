@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_shadow.h"
+#include "cpu/sanitizer/shadow.h"
 
 #include <stdlib.h>
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import ctype
+from .. import ctype
+from ..ir import Scalar, Value
+from ..ttir import Dense, FloatBits
 from .index import Indices, level_of, move_index
-from .ir import Scalar, Value
-from .ttir import Dense, FloatBits
 
 if TYPE_CHECKING:
     from .nest import Nest

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_report.h"
+#include "cpu/sanitizer/report.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

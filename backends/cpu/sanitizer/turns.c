@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_turns.h"
+#include "cpu/sanitizer/turns.h"
 
 #include <pthread.h>
 #include <stdbool.h>

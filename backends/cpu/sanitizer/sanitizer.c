@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_sanitizer.h"
+#include "cpu/sanitizer/sanitizer.h"
 
-#include "cpu/cpu_address.h"
-#include "cpu/cpu_numeric.h"
-#include "cpu/cpu_race.h"
-#include "cpu/cpu_report.h"
-#include "cpu/cpu_turns.h"
+#include "cpu/sanitizer/address.h"
+#include "cpu/sanitizer/numeric.h"
+#include "cpu/sanitizer/race.h"
+#include "cpu/sanitizer/report.h"
+#include "cpu/sanitizer/turns.h"
 
 /* Calls of wait by programs that may wait for something that a skipped access did not do. */
 #define PATIENCE 65536u

@@ -11,24 +11,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import ctype
+from .. import ctype
+from ..ctype import NUM, RAW
+from ..errors import UnsupportedOp
+from ..ir import Op, Ptr, Scalar, Tile, Value
+from ..lines import Line
+from ..location import Frame, user_frame
+from ..optable import refusal
+from ..registry import ELEMENTWISE, INDEXING
 from . import index as indexing
-from .ctype import NUM, RAW
-from .errors import UnsupportedOp
 from .index import ZERO, Expr, Index, Indices, add, level_of, move_index, scale
-from .ir import Op, Ptr, Scalar, Tile, Value
 from .linear import Linear
-from .lines import Line
-from .location import Frame, user_frame
 from .masks import Masks
-from .optable import refusal
-from .registry import ELEMENTWISE, INDEXING
 from .roots import Root
 from .versions import EMPTY, FAST, GENERAL, MASKED, STRIP, innermost, make_bodies
 
 if TYPE_CHECKING:
-    from .buffers import Buffer
-    from .func import FuncEmitter
+    from ..buffers import Buffer
+    from ..func import FuncEmitter
 
 # What the lowering of an operation needs from here.
 __all__ = [

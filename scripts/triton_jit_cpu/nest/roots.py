@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .ctype import RAW
-from .ir import Op, Tile, Value
+from ..ctype import RAW
+from ..ir import Op, Tile, Value
 
 if TYPE_CHECKING:
-    from .buffers import Buffer
+    from ..buffers import Buffer
     from .nest import Nest
 
 

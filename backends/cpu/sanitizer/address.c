@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cpu/cpu_address.h"
+#include "cpu/sanitizer/address.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -19,8 +19,8 @@
 #ifndef TJ_CPU_RACE_H
 #define TJ_CPU_RACE_H
 
-#include "cpu/cpu_arguments.h"
-#include "cpu/cpu_report.h"
+#include "cpu/sanitizer/arguments.h"
+#include "cpu/sanitizer/report.h"
 
 #define TJ_CPU_READERS 4
 #define TJ_CPU_RACE_BYTES ((size_t)512 << 20)
