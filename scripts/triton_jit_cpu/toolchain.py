@@ -58,12 +58,15 @@ _INSTALL = (
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C compiler: the command in front of the flags, what it says it is, and a digest of what
-    -march=native means to it ("": it does not take the flag)."""
+    """A C compiler: the command in front of the flags, what it says it is, a digest of what
+    -march=native means to it ("": it does not take the flag), and whether vectors of 64 bytes
+    are the best (compilers prefer 32, for processors that slow down for wide ones; those with
+    AVX512_BF16 do not)."""
 
     command: tuple[str, ...]
     identity: str
     isa: str
+    wide: bool = False
 
 
 def find_compiler(asked: str | None = None) -> Compiler:
@@ -147,7 +150,7 @@ def _inspect(command: tuple[str, ...], stamp: tuple[int, int]) -> Compiler:
     _check_age(command, macros or _ask([*command, *predefined]) or "")
     # Without -march=native (some architectures, cross compilers) there is no more than the default.
     isa = hashlib.sha256((macros + platform.machine()).encode()).hexdigest() if macros is not None else ""
-    return Compiler(command, version, isa)
+    return Compiler(command, version, isa, "__AVX512BF16__" in (macros or ""))
 
 
 def _check_age(command: tuple[str, ...], macros: str) -> None:
@@ -188,6 +191,7 @@ def compile_shared(c: str, compiler: Compiler, name: str, debug: bool = False) -
         except OSError as error:
             raise ScratchFolder(f"cannot write the generated C to {source}: {error.strerror}") from error
         flags = FLAGS if compiler.isa else tuple(f for f in FLAGS if f != "-march=native")
+        flags += ("-mprefer-vector-width=512",) * compiler.wide
         flags += (*debug_flags(debug), f"-fdebug-prefix-map={folder}=.")
         command = [*compiler.command, *flags, source, "-o", target, "-lm"]
         env = _environment()

@@ -86,6 +86,7 @@ static void put_item_extents(tj_key_reader *reader, const tj_arg *arg, slots *ou
 }
 
 void tj_launch_extents(const tj_backend_launch *launch, tj_extent *out_extents) {
+  if (launch == NULL || out_extents == NULL) return;
   for (uint32_t i = 0; i < launch->n_slots; i++) out_extents[i] = (tj_extent){0};
   const tj_bound *bound = launch->bound;
   if (bound == NULL) return;

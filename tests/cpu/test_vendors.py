@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+SCRIPTS = str(HERE.parents[1] / "scripts")
 
 
 def test_nine_names_and_all_warp_sizes(tmp_path):
-    env = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "scripts"), "TRITON_CACHE_DIR": str(tmp_path)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([SCRIPTS, *sys.path]), "TRITON_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, str(HERE / "vendor_kernels.py")], capture_output=True, text=True, env=env, check=False
     )

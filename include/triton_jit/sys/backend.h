@@ -92,9 +92,10 @@ typedef struct tj_extent {
 } tj_extent;
 
 /*
- * The extents that the arguments of a launch carry (DLPack tensors, descriptors, tj_buffer), one for each
- * slot: launch->n_slots. Looks at every argument: for checks, not for each launch. What the
- * extents point to lives as long as the launch. Thread-safe. Since 0.1.
+ * The extents that the arguments of a launch carry (DLPack tensors, descriptors, tj_buffer),
+ * one for each slot: launch->n_slots. Looks at every argument: for checks, not for each launch.
+ * What the extents point to lives as long as the launch. Does nothing where one of the two is
+ * NULL. Thread-safe. Since 0.1.
  */
 TJ_API void tj_launch_extents(const tj_backend_launch *launch, tj_extent *out_extents);
 

@@ -91,9 +91,9 @@ TJ_FN uintBITS_t tj_f32_to_KIND_rtz(float a) {
 /* Towards zero, which has no negative. */
 TJ_FN uint8_t tj_f32_to_KIND_rtz(float a) {
   const uint32_t r = tj_f32_to_KIND(a);
-  const uint32_t step = r == 0x81u ? 0x81u : 1u;
-  const bool away = __builtin_fabsf(tj_KIND_to_f32((uint8_t)r)) > __builtin_fabsf(a);
-  return (uint8_t)(r - (away ? step : 0u));
+  const uint32_t away = __builtin_fabsf(tj_KIND_to_f32((uint8_t)r)) > __builtin_fabsf(a);
+  const uint32_t toward = r - away;
+  return (uint8_t)(toward ^ (away & (toward == 0x80u)) << 7);
 }
 /*@ tj_e2m1_to_f32 */
 /* The fp4 number in the low four bits. */

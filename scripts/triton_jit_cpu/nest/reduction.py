@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..func import FuncEmitter
     from .nest import Nest
 
-LANES = 32  # partial results along the innermost loop, where any order will do
+LANES = 64  # partial results along the innermost loop, where any order will do
 BLOCK = 128  # elements that are combined in pairs, where it will not
 
 # Combine regions of one operation that may be applied in any order, and their neutral element

@@ -285,7 +285,7 @@ def _gather(kernels: Kernels, table_rows: int, width: int, n: int) -> Case:
 # ---- products -------------------------------------------------------------------------------------
 
 # M, N, K of a tile, rows of tiles in a group
-_TILES = {torch.float32: (64, 64, 64, 8), torch.bfloat16: (64, 64, 64, 8), torch.int8: (64, 64, 64, 8)}
+_TILES = {torch.float32: (128, 128, 64, 4), torch.bfloat16: (128, 128, 128, 4), torch.int8: (128, 128, 128, 4)}
 _CUBES = ((64,), (256,), (1024,), (2048,))
 
 
@@ -301,7 +301,8 @@ def _matmul(kind: torch.dtype, kernels: Kernels, n: int) -> Case:
     if kind == torch.float32:
         an, bn, numpy = a.numpy(), b.numpy(), np.empty((n, n), np.float32)
         candidates["numpy"] = lambda: np.matmul(an, bn, out=numpy)
-    m, columns, k, group = _TILES[kind]
+    *tile, group = _TILES[kind]
+    m, columns, k = (min(extent, n) for extent in tile)
     grid = (_cdiv(n, m) * _cdiv(n, columns),)
     mine = kernels("matmul.matmul", grid, a, b, ours, n, n, n, m, columns, k, group, dtype(sums))
     return Case(

@@ -288,6 +288,14 @@ static void for_authors_of_backends(void **state) {
   assert_fails(tj_fail(TJ_E_LAUNCH, "%s", none ? none : "(null)"), TJ_E_LAUNCH, "null");
   cover("tj_log");
   tj_log(TJ_LOG_ERROR, "%s", none ? none : "(null)");
+  cover("tj_launch_extents");
+  tj_extent extent = {.known = 7};
+  tj_launch_extents(NULL, &extent);
+  assert_int_equal(extent.known, 7);
+  tj_backend_launch bare = {.struct_size = sizeof bare, .n_slots = 1};
+  tj_launch_extents(&bare, NULL);
+  tj_launch_extents(&bare, &extent);
+  assert_int_equal(extent.known, 0); /* nothing is known of arguments that are not there */
 }
 
 /* Functions without a pointer among their arguments; they answer, and that is all. */

@@ -218,8 +218,8 @@ static void worker_lets_python_go_on(void) {
   usleep(300000); /* it is in the queue by then */
   restore_thread(thread);
   CHECK(ask_status(ECHO) == TJ_OK); /* waits for the slow one, holding the GIL when it came */
-  CHECK(atomic_load(&done));
   CHECK(pthread_join(slow, NULL) == 0);
+  CHECK(atomic_load(&done));
   run("pass");
 }
 
