@@ -10,8 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HERE, LIBRARY
 
+HERE = Path(__file__).resolve().parent
+LIBRARY = os.environ.get("TJ_LIBRARY") or str(HERE.parents[1] / "build" / "release" / "lib" / "libtriton_jit.so")
 HOST = Path(LIBRARY).resolve().parents[1] / "tests" / "integration" / "debugger" / "debugger_host"
 KERNEL = HERE / "debugger" / "kernels" / "scale.py"
 LINES = KERNEL.read_text(encoding="utf-8").splitlines()

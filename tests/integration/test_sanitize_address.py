@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from conftest import KERNELS
 from triton_jit_ctypes import LOG_ERROR, LOG_WARNING, TritonJitError, buf, desc, ptr, tensor
 
-SOURCE = KERNELS / "sanitize.py"
+SOURCE = Path(__file__).resolve().parent / "kernels" / "sanitize.py"
 LINES = SOURCE.read_text(encoding="utf-8").splitlines()
 
 

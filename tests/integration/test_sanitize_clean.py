@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from conftest import KERNELS
 from triton_jit_ctypes import LOG_WARNING, tensor
 
-SOURCE = KERNELS / "sanitize.py"
+SOURCE = Path(__file__).resolve().parent / "kernels" / "sanitize.py"
 RNG = np.random.default_rng(7)
 
 
