@@ -6,6 +6,7 @@ Needs nothing but Python, so that the C side can be tested without Triton.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -15,6 +16,8 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
+
+NUMBERS = itertools.count()
 
 
 def encode(body: dict[str, Any], section: bytes | None = None) -> bytes:
@@ -31,6 +34,7 @@ def facts() -> dict[str, Any]:
     ignored = [int(number) for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
     return {
         "pid": os.getpid(),
+        "number": next(NUMBERS),  # of this request, in the order in which they are served
         "parent": os.getppid(),
         "fds": sorted(int(name) for name in os.listdir("/proc/self/fd")),
         "blocked": sorted(int(number) for number in blocked),
