@@ -37,7 +37,8 @@
  * The message names the line of the Triton source, program, argument and element; further
  * places go to the log (TJ_LOG_ERROR), all findings are counted. The launch runs to its end,
  * its programs one by one in order on the calling thread (those of a cooperative grid in turns),
- * 10 to 1000 times slower than without; where nothing is found, the results are the same bits.
+ * 10 to 1000 times slower than without (race: up to 10,000 times); where nothing is found, the
+ * results are the same bits.
  *
  * Debuggers and profilers show the kernel's Python file: generated code has its line table.
  * TRITON_JIT_CPU_KEEP names a folder for the generated C and the loaded objects, which then
