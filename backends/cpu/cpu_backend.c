@@ -9,8 +9,7 @@
  *   cpu_launch.c       one launch
  *   cpu_cooperative.c  one launch whose programs all run at once
  *   cpu_pool.c         the threads
- *   cpu_sanitizer.c    one launch with sanitizers, programs one by one
- *   cpu_address.c, cpu_race.c, cpu_numeric.c   what they look for
+ *   sanitizer/         one launch with sanitizers, programs one by one
  */
 #include "cpu/cpu_launch.h"
 #include "cpu/cpu_module.h"

@@ -16,7 +16,8 @@ static bool is_cooperative(const char *metadata) {
   return yes;
 }
 
-/* A file that is kept if the host wants it; else a memory file; files that go again where the system or its policy has none for us to execute. */
+/* A file that is kept if the host wants it; else a memory file; files that go again where the
+   system or its policy has none for us to execute. */
 static void *open_artifact(const tj_artifact *artifact) {
   char first[512], other[512];
   void *object = tj_cpu_open_kept(artifact->binary, artifact->binary_size, artifact->function);

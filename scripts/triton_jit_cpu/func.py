@@ -13,7 +13,7 @@ from . import ctype
 from .buffers import Buffer
 from .ctype import NUM, RAW
 from .errors import UnsupportedOp
-from .ir import Block, Func, Op, Ptr, Scalar, Tile, Type, Value
+from .ir import Block, Func, Op, Tile, Type, Value
 from .nest.groups import Groups, Shifted
 from .nest.nest import ZERO, Nest
 from .nest.reduction import Reduce
@@ -57,9 +57,6 @@ class FuncEmitter(Groups):
 
     def text(self, value: Value, form: str = NUM) -> str:
         """A scalar in the form asked for; may add a line."""
-        return self._evaluate(value, form)
-
-    def _evaluate(self, value: Value, form: str) -> str:
         nest = Nest(self, (), [], None)
         found = nest.eval(value, (), form)
         self.code += nest.lines[0]
@@ -258,15 +255,3 @@ class FuncEmitter(Groups):
                     buffer.start, buffer.end = 0, self.clock + 1
         else:
             self.emit_block(self.func.body.blocks[0])
-
-    def pointer_type(self, value: Value) -> str:
-        """The C type of what a pointer value points to."""
-        kind = ctype.elem(value.type)
-        assert isinstance(kind, Ptr)
-        return ctype.memory(kind.elem)
-
-    def element_type(self, value: Value) -> Scalar:
-        """The scalar element type of a value."""
-        kind = ctype.elem(value.type)
-        assert isinstance(kind, Scalar)
-        return kind

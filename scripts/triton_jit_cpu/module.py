@@ -56,7 +56,6 @@ class ModuleEmitter:
         self.scratch_sizes: dict[str, int] = {}
         self.tables: dict[tuple[str, tuple[int, ...]], str] = {}
         self.table_lines: list[str] = []
-        self.kernels: dict[str, list[str]] = {}
         self.c_names: dict[str, str] = {}
         self.buffer_count = 0
         names = Names()
@@ -104,16 +103,14 @@ class ModuleEmitter:
         entry, size, count = self._entry()
         lines.append(entry)
         body = "\n".join(lines)
-        kernels = "\n".join(line for lines in self.kernels.values() for line in lines)
         tables = "\n".join([*self._site_lines(), *self.table_lines])
-        helpers = library().needed(body + kernels)
+        helpers = library().needed(body)
         abi = (FOLDER / "cpu_abi.h").read_text(encoding="utf-8")
         parts = [
             f"/* Generated from {self.title} by the CPU backend of libtriton_jit. */",
             "#include <stdbool.h>\n" + abi.rstrip(),
             helpers,
             tables,
-            kernels,
         ]
         head = "\n\n".join(p for p in parts if p) + "\n"
         return Generated(

@@ -12,11 +12,10 @@ it, so a chain of them becomes one loop. A tile gets storage only when
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from . import ctype
-from .ir import Block, Func, Op, Region, Tile, Value, parent_op, walk
+from .ir import Block, Func, Op, Tile, Value, parent_op, walk
 from .registry import BARRIERS, ELEMENTWISE, INDEXING
 
 # Recomputing a tile in a second loop of the same block pays up to this many operations.
@@ -112,9 +111,6 @@ class Planner:
             for value in op.results:
                 self.costs[value] = self._cost(op)
         for op in reversed(ops):
-            if op.name == "scf.for":
-                # All uses inside are known now: they count as uses of a shifted start.
-                pass
             for value in op.results:
                 if isinstance(value.type, Tile) and is_lazy(op):
                     self._decide(op, value)
@@ -182,14 +178,12 @@ class Planner:
                 if merges_dims(user) or user.name == "tt.gather" and number == 0:
                     found[(user, number)] = None
                     continue
-                result = user.results[0]
-                for other in user.results:
-                    if other in self.plan.stored:
+                for result in user.results:
+                    if result in self.plan.stored:
                         found[(user, -1)] = None
                     else:
-                        for root in self.roots.get(other, []):
+                        for root in self.roots.get(result, []):
                             found[root] = None
-                del result
             elif user.name == "scf.for" and number >= 3:
                 shifted = user.regions[0].blocks[0].args[number - 2]
                 found[(user, number)] = None
@@ -365,12 +359,3 @@ def _is_volatile(op: Op) -> bool:
 def _shape(store: Op) -> tuple[int, ...]:
     kind = store.operands[1].type
     return kind.shape if isinstance(kind, Tile) else ()
-
-
-def nested_blocks(region: Region) -> Iterator[Block]:
-    """All blocks below a region."""
-    for block in region.blocks:
-        yield block
-        for op in block.ops:
-            for inner in op.regions:
-                yield from nested_blocks(inner)

@@ -31,8 +31,6 @@ _BINARY = {
 
 _KNOWN = {*_BINARY, *_COMPARE, "arith.select", "arith.constant"}
 
-_KNOWN = {*_BINARY, *_COMPARE, "arith.select", "arith.constant"}
-
 # Single operations that commute though their results depend on the order by a rounding, as those
 # of any reduction do.
 _SUMS = {"arith.addf", "arith.mulf", "arith.addi", "arith.muli"}

@@ -79,8 +79,6 @@ class Groups(Storage):
                 continue
             if value in self.buffers_of or value in keeps:
                 found[item] = None
-                if value in keeps and value not in self.buffers_of:
-                    pass
                 continue
             shift = self.shifted.get(value)
             if shift is not None:

@@ -4,7 +4,7 @@
 The order in which numbers are combined, which is that of every run and any number of threads:
 
 * along an outer loop, one after the other;
-* along the innermost loop, where the order does not matter: element i goes to lane i % 32, the
+* along the innermost loop, where the order does not matter: element i goes to lane i % 64, the
   lanes are then combined by halves;
 * along the innermost loop, where it does: the elements of a block of 128 are combined with
   their neighbours until one is left, the blocks one after the other.
