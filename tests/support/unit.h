@@ -37,6 +37,20 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* setup() and teardown() of tests of functions that stand in a table, on a fresh null backend. */
+#define FAKE_FIXTURE(table)            \
+  static int setup(void **state) {     \
+    (void)state;                       \
+    tj_null_reset();                   \
+    fake_install(table, COUNT(table)); \
+    return 0;                          \
+  }                                    \
+  static int teardown(void **state) {  \
+    (void)state;                       \
+    fake_remove();                     \
+    return 0;                          \
+  }
+
 /* An argument list where a call wants `args, n_args`. */
 #define ARGS(...) ((tj_arg[]){__VA_ARGS__}), COUNT(((tj_arg[]){__VA_ARGS__}))
 

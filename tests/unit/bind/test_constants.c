@@ -14,18 +14,7 @@ static const fake_function table[] = {
     {.name = "nothing", .params = ""},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 /* What the compiler was asked for: the value of the last request's first argument, as text. */
 static char *asked_for(tj_arg arg) {

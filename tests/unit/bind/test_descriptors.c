@@ -27,18 +27,7 @@ static const fake_function table[] = {
                  FAKE_NEXT FAKE_PARAM("j")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 /* Of rank 3, all of it valid. */
 static tj_tensor_desc good(void) {

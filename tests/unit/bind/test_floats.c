@@ -21,18 +21,7 @@ static const fake_function table[] = {
     {.name = "fp8e4b15", .params = FAKE_TYPED("x", "fp8e4b15")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static double from_bits(uint64_t bits) {
   double value;

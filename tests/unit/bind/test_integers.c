@@ -23,18 +23,7 @@ static const fake_function table[] = {
     {.name = "i64_no_alignment", .params = FAKE_WITH("n", "'type':'i64','align':false")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static uint64_t word(const uint8_t *bytes, uint32_t size) {
   uint64_t value = 0;

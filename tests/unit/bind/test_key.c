@@ -22,18 +22,7 @@ static const fake_function table[] = {
              FAKE_NEXT FAKE_WITH("g", "'specialize':false")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 /* A call's key on its own. */
 static tj_bound bound;

@@ -20,18 +20,7 @@ static const fake_function table[] = {
          "C") FAKE_NEXT FAKE_WITH("d", "'type':'fp16','default':{'float':'0x1p+0'}")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static const tj_null_launch *last_launch(void) {
   static tj_null_launch ring[TJ_NULL_RING];

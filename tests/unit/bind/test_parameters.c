@@ -25,18 +25,7 @@ static const fake_function table[] = {
     {.name = "typed_default", .params = FAKE_WITH("n", "'type':'i64','default':{'int':'3'}")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static uint32_t index_of(tj_function *fn, const char *name) {
   uint32_t index = 99;

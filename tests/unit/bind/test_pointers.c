@@ -16,18 +16,7 @@ static const fake_function table[] = {
     {.name = "constexpr", .params = FAKE_CONSTEXPR("X")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static uint64_t packed_address(tj_function *fn, tj_arg arg) {
   uint8_t params[TJ_NULL_PARAMS_MAX];

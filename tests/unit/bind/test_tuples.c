@@ -12,18 +12,7 @@ static const fake_function table[] = {
     {.name = "typed", .params = FAKE_TYPED("t", "i32")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static void test_items_follow_their_own_rules_R017(void **state) {
   (void)state;

@@ -15,18 +15,7 @@ static const fake_function table[] = {
     {.name = "argument", .params = FAKE_PARAM("y")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static int64_t number;
 

@@ -13,18 +13,7 @@ static const fake_function table[] = {
     {.name = "async", .params = FAKE_PARAM("n") FAKE_NEXT FAKE_CONSTEXPR("B")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static int is_prepared(tj_function *fn, const tj_launch *launch, const tj_arg *args, size_t n) {
   int prepared = -1;

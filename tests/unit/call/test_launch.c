@@ -10,18 +10,7 @@ static const fake_function table[] = {
     {.name = "loads", .params = FAKE_PARAM("x")},
 };
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 /* Every way in takes the same launch. */
 typedef tj_status (*way)(tj_function *fn, const tj_launch *launch, const tj_arg *args, size_t n);

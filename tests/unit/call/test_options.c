@@ -8,18 +8,7 @@
 
 static const fake_function table[] = {{.name = "kernel", .params = FAKE_PARAM("x")}};
 
-static int setup(void **state) {
-  (void)state;
-  tj_null_reset();
-  fake_install(table, COUNT(table));
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fake_remove();
-  return 0;
-}
+FAKE_FIXTURE(table)
 
 static uint32_t id_of(const tj_option *options, size_t n) {
   uint32_t id = 0;
